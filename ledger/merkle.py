@@ -1,7 +1,7 @@
 """RFC 6962 Merkle tree: root, inclusion and consistency proofs at any size, and their verification.
 
-A tree keeps every complete subtree's hash by level, 32 bytes each, so that adding a leaf costs about one hash and
-a proof at any earlier size needs no leaf to be read again.
+A tree keeps every complete subtree's hash by level, 32 bytes each, so that adding a leaf costs about one
+hash, and a proof at any earlier size needs no leaf to be read again.
 """
 
 from collections.abc import Iterable, Sequence
@@ -95,7 +95,7 @@ class Tree:
         return path[::-1]
 
     def consistency(self, old: int, size: int | None = None) -> list[bytes]:
-        """Proof that the tree of the first `size` leaves extends that of the first `old`; empty for old 0 or size."""
+        """Proof that the first `size` leaves extend the first `old`; empty where old is 0 or size."""
         size = self._size(size)
         if not 0 <= old <= size:
             raise ValueError(f"old size must lie between 0 and {size}, not {old}")
@@ -138,7 +138,7 @@ def verify_inclusion(leaf: bytes, index: int, size: int, path: Sequence[bytes], 
 
 
 def verify_consistency(old: int, size: int, path: Sequence[bytes], old_root: bytes, root: bytes) -> None:
-    """Raise ProofFailed unless `path` proves that the tree of `size` leaves extends the tree of `old` leaves."""
+    """Raise ProofFailed unless `path` proves that the tree of `size` leaves extends that of `old`."""
     if not 0 <= old <= size:
         raise ProofFailed(f"a tree of {size} leaves cannot extend one of {old}")
     if old == 0 or old == size:

@@ -1,4 +1,4 @@
-"""Reading a ledger without the service: synchronous, never writing, in short reads beside a running writer."""
+"""Reading a ledger without the service: synchronous, read-only, in short reads beside a running writer."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -41,7 +41,7 @@ class Reader:
             return self._db.execute(query, values).fetchall()
         except sqlite3.DatabaseError as error:
             raise NotALedger(
-                f"{self.path} cannot be read ({error}); run `skill2real verify` on it, and restore it from a copy."
+                f"{self.path} cannot be read ({error}); run `skill2real verify` and restore it from a copy."
             ) from error
 
     @property
@@ -61,7 +61,7 @@ class Reader:
         actor: Actor | None = None,
         visibility: Visibility | None = None,
     ) -> Iterator[Committed]:
-        """Events with after < seq ≤ upto (default: the head at the first read), in order, filtered as asked."""
+        """Events with after < seq ≤ upto (default: the head when asked), in order, filtered as asked."""
         for chunk in self.chunks(after, upto, types, subject=subject, actor=actor, visibility=visibility):
             yield from map(Committed._make, chunk)
 
@@ -103,7 +103,7 @@ class Reader:
         return Committed(*rows[0])  # type: ignore[arg-type]
 
     def tree(self, size: int | None = None) -> Tree:
-        """The Merkle tree with at least the first `size` leaves (default: all), from the stored leaf hashes."""
+        """The Merkle tree of at least the first `size` leaves (default: all), from the stored hashes."""
         size = self.head if size is None else size
         if size > self.head:
             raise LedgerError(f"{self.path} has {self.head} events, fewer than the {size} asked for.")

@@ -1,4 +1,4 @@
-"""The ledger's file: its tables, the triggers that keep it append-only, and who may do what on a connection."""
+"""The ledger's file: its table, the triggers that keep it append-only, and what a connection may do."""
 
 import sqlite3
 from pathlib import Path
@@ -28,7 +28,7 @@ CREATE TABLE events (
 CREATE TRIGGER events_in_order BEFORE INSERT ON events
 WHEN NEW.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM events)
 BEGIN SELECT RAISE(ABORT, 'the next event must take the next sequence number'); END""",
-    # Without this, INSERT OR REPLACE would walk past events_no_delete on a connection without recursive triggers.
+    # INSERT OR REPLACE walks past events_no_delete on a connection without recursive triggers.
     "events_once": """
 CREATE TRIGGER events_once BEFORE INSERT ON events
 WHEN EXISTS (SELECT 1 FROM events WHERE id = NEW.id)
@@ -50,7 +50,9 @@ _WRITER_MAY: Final = {
 }
 
 
-def authorize_writer(action: int, first: str | None, _second: str | None, _db: str | None, _by: str | None) -> int:
+def authorize_writer(
+    action: int, first: str | None, _second: str | None, _db: str | None, _by: str | None
+) -> int:
     """Authorizer of the service's own connection: it may read, and insert events; nothing else."""
     if action in _WRITER_MAY or (action == sqlite3.SQLITE_INSERT and first == "events"):
         return sqlite3.SQLITE_OK
@@ -113,16 +115,19 @@ def open_read_only(path: Path) -> sqlite3.Connection:
         try:
             found = check_header(connection, path)
         except sqlite3.OperationalError as error:
-            # On a read-only medium SQLite cannot make the WAL's index; without a WAL the file alone is complete.
+            # On a read-only medium SQLite cannot make the WAL's index; without a WAL the file is complete.
             wal = path.with_name(path.name + "-wal")
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CANTOPEN or (wal.exists() and wal.stat().st_size):
+            pending = wal.exists() and wal.stat().st_size > 0
+            if pending or error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CANTOPEN:
                 raise
             connection.close()
             connection = sqlite3.connect(uri + "&immutable=1", uri=True, isolation_level=None)
             found = check_header(connection, path)
     except sqlite3.OperationalError as error:
         connection.close()
-        raise LedgerMissing(f"The ledger at {path} cannot be opened ({error}); check its permissions.") from error
+        raise LedgerMissing(
+            f"The ledger at {path} cannot be opened ({error}); check its permissions."
+        ) from error
     except BaseException:
         connection.close()
         raise

@@ -1,4 +1,4 @@
-"""The ledger's one writer: commits batches of events in one order, each id once, durable before it returns."""
+"""The ledger's one writer: batches of events in one order, each id once, durable before it returns."""
 
 import asyncio
 import fcntl
@@ -18,7 +18,8 @@ from .schema import authorize_writer, prepare, read_only_uri
 CONFLICT: Final = 0  # in place of a sequence number: the id is known, with other bytes
 _CHUNK: Final = 10_000
 _INSERT: Final = (
-    "INSERT INTO events (seq, id, type, version, actor, subject, visibility, leaf, raw) VALUES (?,?,?,?,?,?,?,?,?)"
+    "INSERT INTO events (seq, id, type, version, actor, subject, visibility, leaf, raw) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 # What SQLite says when a write finds no room: the disk, the quota, or a limit on the file's size.
 _NO_ROOM: Final = {
@@ -40,7 +41,9 @@ class Committed(NamedTuple):
 class Store:
     """Open with `await Store.open(path)`. All calls belong to one event loop."""
 
-    def __init__(self, path: Path, lock: IO[bytes], writer: aiosqlite.Connection, reader: aiosqlite.Connection) -> None:
+    def __init__(
+        self, path: Path, lock: IO[bytes], writer: aiosqlite.Connection, reader: aiosqlite.Connection
+    ) -> None:
         self.path = path
         self._lock_file = lock
         self._writer = writer
@@ -87,9 +90,9 @@ class Store:
     async def append(self, events: Sequence[tuple[Event, bytes]]) -> list[int]:
         """Commit a batch in one transaction and return each event's sequence number, in the order given.
 
-        An id that is known with the same bytes keeps its old number; with other bytes the number is CONFLICT and the
-        stored event stays. Cancelling the caller does not stop the transaction. Raises DiskFull: nothing of the
-        batch is committed then, and the store goes on.
+        An id that is known with the same bytes keeps its old number; with other bytes the number is CONFLICT
+        and the stored event stays. Cancelling the caller does not stop the transaction. Raises DiskFull (or
+        another LedgerError): nothing of the batch is committed then, and it may be tried again.
         """
         if not events:
             return []
@@ -129,8 +132,8 @@ class Store:
                 "events that were not acknowledged are tried again."
             )
         if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
-            return LedgerBusy(f"Another program holds {self.path} ({error}); close it, and the batch is tried again.")
-        return LedgerError(f"{self.path} could not be written ({error}); check the disk, then `skill2real verify`.")
+            return LedgerBusy(f"Another program holds {self.path} ({error}); close it and try again.")
+        return LedgerError(f"{self.path} cannot be written ({error}); check the disk, then verify the run.")
 
     async def _known(self, ids: list[str]) -> dict[str, tuple[int, bytes]]:
         found: dict[str, tuple[int, bytes]] = {}
@@ -148,11 +151,13 @@ class Store:
         assert row is not None
         self._head = row[0]
 
-    async def read(self, after: int = 0, limit: int = 1000, visibility: Visibility | None = None) -> list[Committed]:
+    async def read(
+        self, after: int = 0, limit: int = 1000, visibility: Visibility | None = None
+    ) -> list[Committed]:
         """Up to `limit` committed events with a sequence number above `after`, in order."""
-        which, values = ("", (after, limit)) if visibility is None else ("AND visibility = ?", (after, visibility, limit))
+        which, wanted = ("", ()) if visibility is None else ("AND visibility = ?", (visibility,))
         query = f"SELECT seq, raw FROM events WHERE seq > ? {which} ORDER BY seq LIMIT ?"
-        async with self._reader.execute(query, values) as cursor:
+        async with self._reader.execute(query, (after, *wanted, limit)) as cursor:
             return [Committed(*row) for row in await cursor.fetchall()]
 
     async def last(self, visibility: Visibility) -> int:
@@ -204,7 +209,7 @@ def _lock(path: Path) -> IO[bytes]:
     except OSError:
         file.close()
         raise LedgerBusy(
-            f"{path} is being written by another process; stop that one, or work through its broker (--broker)."
+            f"{path} is being written by another process; stop that one or use its broker (--broker)."
         ) from None
     os.set_inheritable(file.fileno(), False)
     return file
@@ -225,7 +230,6 @@ def _place(
         seq = head + len(rows) + 1
         seen[event.id] = (seq, raw)
         numbers.append(seq)
-        rows.append(
-            (seq, event.id, event.type, event.version, event.actor, event.subject, event.visibility, leaf_hash(raw), raw)
-        )
+        columns = (event.id, event.type, event.version, event.actor, event.subject, event.visibility)
+        rows.append((seq, *columns, leaf_hash(raw), raw))
     return numbers, rows
