@@ -52,8 +52,11 @@ class Tree:
             if level + 1 == len(self._levels):
                 self._levels.append(bytearray())
             above = self._levels[level + 1]
+            before = len(above)
             for at in range(2 * len(above), len(below) - 2 * HASH_SIZE + 1, 2 * HASH_SIZE):
                 above += sha256(b"\x01" + below[at : at + 2 * HASH_SIZE]).digest()
+            if len(above) == before:
+                break
             level += 1
 
     def _range(self, start: int, end: int) -> bytes:
