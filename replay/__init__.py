@@ -1,1 +1,1 @@
-"""TODO"""
+"""What a ledger says: folds over events, the state at any point, differences and audits."""
