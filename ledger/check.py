@@ -30,7 +30,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Report:
-    """What was found. Without a key, signatures stand unverified: `ok` then says only that all fits together."""
+    """What was found. Without a key no signature is verified: `ok` then says only that all fits together."""
 
     path: Path
     run: str
@@ -194,7 +194,7 @@ def check_ledger(
 ) -> Report:
     """Verify the ledger at `path`; blobs lie beside it unless `blobs` names their folder.
 
-    With a key, the signatures in the ledger and of `notes` must hold. Notes are signed checkpoints kept outside
+    With a key, signatures in the ledger and of `notes` must hold. Notes are signed checkpoints kept outside
     the file: only they can show that its end was cut off, or that all of it was written anew. Raises
     LedgerMissing, NotALedger or LedgerTooNew where there is nothing to verify.
     """

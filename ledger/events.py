@@ -13,6 +13,8 @@ from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
+from . import upcast
+
 Actor = Literal["trainer", "proposer", "runner", "verifier", "governor", "deployer", "operator", "ledger"]
 Visibility = Literal["public", "privileged"]
 Layer = Literal["cerebellum", "brain"]
@@ -45,7 +47,7 @@ class Struct(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Kind(msgspec.Struct, frozen=True):
-    """What is known of one event type: its struct, who may say it, and whether only privileged actors hear it."""
+    """What is known of one event type: its struct, who may say it, and who hears it."""
 
     type: str
     version: int
@@ -106,6 +108,13 @@ class RunStarted(Struct, frozen=True):
     api_hash: str
 
 
+@kind("run.resumed", "trainer", "operator")
+class RunResumed(Struct):
+    """Episodes that were open before this event are dead: the trainer starts them again."""
+
+    packages: dict[str, str]
+
+
 @kind("run.finished", "trainer", "operator")
 class RunFinished(Struct, frozen=True):
     reason: str = ""
@@ -143,7 +152,7 @@ class Task(Struct, frozen=True):
 
 
 class MemoryRef(Struct, frozen=True):
-    """The memory a Proposer is to use: the run's memory after `at`, one candidate more, or some layers only."""
+    """The memory a Proposer is to use: the run's after `at`, one candidate more, or some layers only."""
 
     at: int = 0  # sequence number of the ledger up to which memory changes count
     candidate: str = ""  # proposed entry that is added
@@ -201,6 +210,7 @@ class ProgramExecuted(Struct, frozen=True):
     error: str
     unread_failures: tuple[str, ...]  # failed results that the program never looked at
     seconds: float
+    repeats: str = ""  # id of the event whose result this is, where the same programs were played before
 
 
 @kind("episode.finished", "runner")
@@ -440,7 +450,9 @@ class MessageRefused(Struct, frozen=True):
 
     actor: str
     reason: str
-    code: Literal["malformed", "oversized", "actor", "type", "version", "visibility", "data", "duplicate", "flood"]
+    code: Literal[
+        "malformed", "oversized", "actor", "type", "version", "visibility", "data", "duplicate", "flood"
+    ]
     event: str = ""  # id, where one could be read
     excerpt: str = ""
     count: int = 1
@@ -466,9 +478,16 @@ def new_id() -> str:
 
 
 def make(
-    run: str, type: str, actor: Actor, data: Struct, *, subject: str = "", cause: str = "", blobs: tuple[str, ...] = ()
+    run: str,
+    type: str,
+    actor: Actor,
+    data: Struct,
+    *,
+    subject: str = "",
+    cause: str = "",
+    blobs: tuple[str, ...] = (),
 ) -> Event:
-    """A new event of a registered type. Raises KeyError for an unknown type, TypeError for the wrong struct."""
+    """A new event of a registered type. Raises KeyError for an unknown type, TypeError for a wrong struct."""
     known = KINDS[type]
     if not isinstance(data, known.data):
         raise TypeError(f"{type} carries {known.data.__name__}, not {data.__class__.__name__}")
@@ -497,15 +516,21 @@ def decode(raw: bytes) -> Event:
     return _decoder.decode(raw)
 
 
-_payloads: dict[str, msgspec.json.Decoder[Any]] = {}
+_payloads: dict[tuple[str, int], msgspec.json.Decoder[Any]] = {}
 
 
 def payload(event: Event) -> Any:
-    """The event's data as its struct, for the current version of its type.
+    """The event's data as the current version of its struct; data of older versions is upcast.
 
-    Raises KeyError for an unknown type and msgspec.ValidationError for data that does not fit.
+    Raises KeyError for an unknown type, UpcastMissing for a version that cannot be read, and
+    msgspec.ValidationError for data that does not fit.
     """
-    decoder = _payloads.get(event.type)
-    if decoder is None:
-        decoder = _payloads[event.type] = msgspec.json.Decoder(KINDS[event.type].data)
+    decoder = _payloads.get((event.type, event.version))
+    if decoder is not None:
+        return decoder.decode(event.data)
+    known = KINDS[event.type]
+    if event.version != known.version:
+        lifted = upcast.lift(event.type, event.version, known.version, msgspec.json.decode(event.data))
+        return msgspec.convert(lifted, known.data)
+    decoder = _payloads[event.type, event.version] = msgspec.json.Decoder(known.data)
     return decoder.decode(event.data)
