@@ -28,6 +28,7 @@ TYPES: Final = frozenset(
         "critique.written",
         "critique.blocked",
         "safety.stopped",
+        "run.resumed",
     }
 )
 
@@ -59,7 +60,7 @@ class Episode(msgspec.Struct, kw_only=True):
     critiques: list[Critique] = []
     blocked: int = 0  # critiques that would have leaked
     stopped: str = ""  # cause of a safety stop
-    status: str = "open"  # done, rejected, error, stopped; open while it has not finished
+    status: str = "open"  # then done, rejected, error or stopped; lost if the run was resumed over it
     start_digest: str = ""
     end_digest: str = ""
     operations: int = 0
@@ -82,6 +83,10 @@ class EpisodeFold:
             return
         if event.type == "episode.started":
             self._start(seq, event.subject or event.id, data_of(seq, event))
+        elif event.type == "run.resumed":
+            for open_one in self.episodes.values():
+                if open_one.status == "open":
+                    open_one.status = "lost"
         elif (episode := self.episodes.get(event.subject)) is not None:
             self._go_on(episode, seq, event)
 

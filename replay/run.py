@@ -21,6 +21,7 @@ from ..ledger.events import (
     RoundClosed,
     RoundStarted,
     RunFinished,
+    RunResumed,
     RunStarted,
     VerdictGiven,
 )
@@ -182,6 +183,10 @@ class RunFold:
         self.packages, self.api_hash = data.packages, data.api_hash
         self._finished, self.reason = False, ""
 
+    def _run_resumed(self, seq: int, event: Event, data: RunResumed) -> None:
+        self.packages = data.packages
+        self._finished, self.reason = False, ""
+
     def _run_finished(self, seq: int, event: Event, data: RunFinished) -> None:
         self._finished, self.reason = True, data.reason
 
@@ -296,6 +301,7 @@ class RunFold:
 
 _TAKE: Final[dict[str, Callable[[RunFold, int, Event, Any], None]]] = {
     "run.started": RunFold._run_started,
+    "run.resumed": RunFold._run_resumed,
     "run.finished": RunFold._run_finished,
     "round.started": RunFold._round_started,
     "round.closed": RunFold._round_closed,
