@@ -1,7 +1,7 @@
 """Memory as a fold: the entries after any event, with a candidate or without, and which layers are closed."""
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ..ledger.events import CandidateProposed, Entry, Event, Layer, LayerFrozen, MemoryChanged, MemoryRef
@@ -64,6 +64,10 @@ class MemoryFold:
     def hash(self) -> str:
         """`memory_hash` of the entries now."""
         return memory_hash(self.entries.values())
+
+    def history(self) -> Iterator[tuple[int, Entries]]:
+        """Each change as (seq, memory after it), in order, beginning with the empty memory at 0."""
+        return zip(self._seqs, self._snapshots, strict=True)
 
     def at(self, seq: int, layers: Iterable[Layer] = LAYERS) -> Entries:
         """Memory after event `seq`, of these layers, sorted by id. At 0 it is empty.
