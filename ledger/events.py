@@ -451,7 +451,8 @@ class MessageRefused(Struct, frozen=True):
     actor: str
     reason: str
     code: Literal[
-        "malformed", "oversized", "actor", "type", "version", "visibility", "data", "duplicate", "flood"
+        "malformed", "oversized", "actor", "type", "version", "visibility", "data", "duplicate", "flood",
+        "unsigned",  # not a refusal: a frozen layer that no key could sign
     ]
     event: str = ""  # id, where one could be read
     excerpt: str = ""

@@ -1,0 +1,134 @@
+"""The ledger service: the one writer of every run under a home folder. It listens to all actors and commits."""
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import structlog
+
+from . import topics, wire
+from .bus_errors import BrokerUnreachable
+from .credentials import parse_url
+from .errors import LedgerError
+from .events import KINDS
+from .link import Link
+from .note import SigningKey
+from .topics import ANY, Arrival
+from .writer import RunWriter
+
+LEDGER_FILE: Final = "ledger.db"  # in the run's folder, with blobs/ beside it
+MAX_HELD: Final = 64 << 20  # bytes that wait for their commit; what comes beyond is left to its publisher's retries
+_MAX_ANSWERS: Final = 64  # requests that are answered at a time; others ask again
+_TOKEN: Final = re.compile(r"[0-9a-f]{16,64}")
+_log = structlog.get_logger(__name__)
+
+
+def ledger_path(home: Path, run: str) -> Path:
+    """Where a run's ledger lies."""
+    return home / run / LEDGER_FILE
+
+
+class Service:
+    """`run()` it as a task, wait for `ready()`, `stop()` it. Runs are opened as their events arrive.
+
+    `key` signs checkpoints; without one a frozen layer stays unsigned, which its ledger says.
+    """
+
+    def __init__(self, home: Path, url: str, password: str, key: SigningKey | None = None) -> None:
+        self.home = home
+        self._key = key
+        self._link = Link(parse_url(url), "ledger", password, self._receive, lambda: None)
+        self._writers: dict[str, RunWriter] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._answers: set[asyncio.Task[None]] = set()
+        self._stopping = asyncio.Event()
+
+    async def run(self) -> None:
+        """Serve until `stop`. What was received before that is committed and acknowledged."""
+        await self._link.subscribe(topics.events(ANY, ANY, ANY))
+        await self._link.subscribe(topics.sync(ANY, ANY, ANY))
+        link = asyncio.create_task(self._link.run())
+        stop = asyncio.create_task(self._stopping.wait())
+        try:
+            await asyncio.wait((link, stop), return_when=asyncio.FIRST_COMPLETED)
+            for writer in self._writers.values():
+                writer.close()
+            if self._tasks:
+                await asyncio.wait(self._tasks)
+            if link.done():
+                link.result()
+        finally:
+            pending = {link, stop, *self._tasks, *self._answers}
+            for task in pending:
+                task.cancel()
+            await asyncio.gather(*pending, return_exceptions=True)
+
+    async def ready(self, seconds: float = 10.0) -> None:
+        """Wait for the broker. Raises BrokerUnreachable or BrokerRefused when it does not let the service in."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._link.connected.wait()
+        except TimeoutError:
+            raise self._link.error or BrokerUnreachable(
+                f"No broker answers at {self._link.address.url} within {seconds:.0f} s."
+            ) from None
+
+    def stop(self) -> None:
+        """End `run` in an orderly way."""
+        self._stopping.set()
+
+    def _receive(self, topic: str, payload: bytes) -> None:
+        where = topics.parse_arrival(topic)
+        if where is None:
+            _log.warning("unknown_topic", topic=topic[:200])
+        elif where.what == "sync":
+            self._receive_request(where, payload)
+        elif not any(where.actor in kind.actors for kind in KINDS.values()):
+            _log.warning("unknown_publisher", topic=topic)
+        elif sum(writer.held for writer in self._writers.values()) + len(payload) > MAX_HELD:
+            _log.warning("overloaded", run=where.run, actor=where.actor)
+        elif not self._stopping.is_set():
+            self._writer(where.run).put(where, payload)
+
+    def _writer(self, run: str) -> RunWriter:
+        writer = self._writers.get(run)
+        if writer is None:
+            writer = RunWriter(run, ledger_path(self.home, run), self._link.send, self._key)
+            self._writers[run] = writer
+            task = asyncio.create_task(self._serve(writer))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        return writer
+
+    async def _serve(self, writer: RunWriter) -> None:
+        try:
+            await writer.serve()
+        except LedgerError as error:
+            _log.error("writer_failed", run=writer.run, reason=str(error))
+        except Exception:  # the next message opens the run again
+            _log.exception("writer_failed", run=writer.run)
+        finally:
+            if self._writers.get(writer.run) is writer:
+                del self._writers[writer.run]
+
+    def _receive_request(self, where: Arrival, payload: bytes) -> None:
+        try:
+            request = wire.decode_request(payload)
+        except (msgspec.DecodeError, RecursionError):
+            _log.warning("bad_request", run=where.run, actor=where.actor)
+            return
+        if not _TOKEN.fullmatch(request.token) or request.after < 0 or len(self._answers) >= _MAX_ANSWERS:
+            return
+        task = asyncio.create_task(self._answer(where, request))
+        self._answers.add(task)
+        task.add_done_callback(self._answers.discard)
+
+    async def _answer(self, where: Arrival, request: wire.Request) -> None:
+        writer = self._writer(where.run)
+        try:
+            await writer.answer(where, request)
+        except LedgerError as error:
+            _log.error("answer_failed", run=where.run, reason=str(error))
+        writer.release()

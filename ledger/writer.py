@@ -1,0 +1,304 @@
+"""One run's ledger as the service writes it: group commit, refusals, acknowledgements, signatures."""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import structlog
+
+from . import events, topics, wire
+from .checkpoint import checkpoints, sign_frozen
+from .errors import DiskFull, LedgerError
+from .events import Event, MessageRefused, Struct, Visibility
+from .floods import Floods
+from .intake import Checked, Refusal, check_message
+from .note import SigningKey
+from .reader import Reader
+from .store import CONFLICT, Committed, Store
+from .topics import Arrival
+
+FIRST: Final = frozenset({"run.started", "deployment.started"})  # what a ledger begins with
+_BATCH_BYTES: Final = 1 << 20  # events taken for one commit: what arrived during the last one, up to about this
+_RETRY_SECONDS: Final = 1.0  # after a commit that failed
+_READ_ROWS: Final = 64  # rows of one read for a reply
+_REPLY_ROWS: Final = 1000  # most rows of a reply
+_log = structlog.get_logger(__name__)
+
+Send = Callable[[str, bytes], Awaitable[bool]]
+
+
+class RunWriter:
+    """Commits what `put` brings and tells about it through `send`. The ledger is made by its first event."""
+
+    def __init__(self, run: str, path: Path, send: Send, key: SigningKey | None) -> None:
+        self.run = run
+        self.path = path
+        self.held = 0  # bytes that wait
+        self._send = send
+        self._key = key
+        self._inbox: deque[tuple[Arrival, bytes]] = deque()
+        self._arrived = asyncio.Event()
+        self._closing = False
+        self._floods = Floods()
+        self._store: Store | None = None
+        self._opening = asyncio.Lock()
+        self._last: dict[str, int] = {}  # last event of each visibility
+
+    def put(self, where: Arrival, payload: bytes) -> None:
+        """Queue a message. What is queued together is committed together."""
+        self._inbox.append((where, payload))
+        self.held += len(payload)
+        self._arrived.set()
+
+    def release(self) -> None:
+        """Let `serve` return if there is no ledger after all."""
+        self._arrived.set()
+
+    def close(self) -> None:
+        """Let `serve` finish what is queued and return."""
+        self._closing = True
+        self._arrived.set()
+
+    async def serve(self) -> None:
+        """Commit until closed, or until nothing that was sent belongs to a ledger."""
+        try:
+            while True:
+                await self._wait()
+                while self._inbox:
+                    await self._handle(self._take())
+                if self._store is None:
+                    return
+                if due := self._floods.summaries(all=self._closing):
+                    await self._write([self._refusal(refusal, count) for refusal, count in due])
+                if self._closing:
+                    return
+        finally:
+            if self._store is not None:
+                await self._store.close()
+
+    async def _wait(self) -> None:
+        try:
+            async with asyncio.timeout(self._floods.wait):
+                await self._arrived.wait()
+        except TimeoutError:
+            return
+        self._arrived.clear()
+
+    def _take(self) -> list[tuple[Arrival, bytes]]:
+        taken, size = [], 0
+        while self._inbox and size < _BATCH_BYTES:
+            taken.append(self._inbox.popleft())
+            size += len(taken[-1][1])
+        self.held -= size
+        return taken
+
+    async def _handle(self, messages: list[tuple[Arrival, bytes]]) -> None:
+        """Check, commit and answer one batch."""
+        found: list[Checked | Refusal] = []
+        for where, payload in messages:
+            found += check_message(where, payload)
+        acks: dict[str, list[wire.Ack]] = {}
+        try:
+            await self._open(found)
+        except DiskFull as error:
+            _log.error("disk_full", run=self.run, reason=str(error))
+            return  # nothing is acknowledged: publishers try again
+        except LedgerError as error:
+            found = [_closed(item, "ledger", str(error)) for item in found]
+        if self._store is None:
+            for item in found:
+                refusal = item if isinstance(item, Refusal) else _closed(item, "type", self._must_begin())
+                self._deny(acks, refusal)
+                _log.warning("refused", run=self.run, actor=refusal.actor, code=refusal.code, reason=refusal.reason)
+            await self._tell(acks)
+            return
+        batch: list[Checked] = []
+        for item in found:
+            if isinstance(item, Checked):
+                batch.append(item)
+                continue
+            self._deny(acks, item)
+            if self._floods.admit(item):
+                batch.append(self._refusal(item))
+        frozen = await self._write(batch, acks)
+        await self._tell(acks)
+        for committed in frozen:
+            await self._sign(committed)
+
+    async def _write(
+        self, batch: Sequence[Checked], acks: dict[str, list[wire.Ack]] | None = None
+    ) -> list[Committed]:
+        """Commit a batch, acknowledge and announce it. Returns the layers that it froze."""
+        assert self._store is not None
+        before = last = self._store.head
+        numbers = await self._append(batch)
+        fresh: dict[Visibility, list[Committed]] = {"public": [], "privileged": []}
+        frozen, conflicts = [], []
+        for (event, raw), seq in zip(batch, numbers, strict=True):
+            if seq == CONFLICT:
+                reason = "the ledger has this id with other bytes; a new event needs a new id"
+                conflicts.append(Refusal(event.actor, "duplicate", reason, event.id))
+                continue
+            if acks is not None and event.actor != "ledger":
+                acks.setdefault(event.actor, []).append(wire.Ack(event.id, seq))
+            if seq > last:
+                last = seq
+                fresh[event.visibility].append(Committed(seq, raw))
+                if event.type == "layer.frozen":
+                    frozen.append(Committed(seq, raw))
+        if acks is not None:
+            for refusal in conflicts:
+                self._deny(acks, refusal)
+        if last > before:
+            await self._announce(fresh)
+        if admitted := [self._refusal(refusal) for refusal in conflicts if self._floods.admit(refusal)]:
+            await self._write(admitted)
+        return frozen
+
+    async def _append(self, batch: Sequence[Checked]) -> list[int]:
+        """Commit, and while that fails stay alive and try again: what is not committed is not acknowledged."""
+        assert self._store is not None
+        while True:
+            try:
+                return await self._store.append(batch)
+            except LedgerError as error:
+                _log.error("commit_failed", run=self.run, events=len(batch), reason=str(error))
+                if self._closing:
+                    raise
+                await asyncio.sleep(_RETRY_SECONDS)
+
+    # Telling
+
+    async def _tell(self, acks: dict[str, list[wire.Ack]]) -> None:
+        for actor, what in acks.items():
+            for start in range(0, len(what), 1000):
+                await self._send(topics.acks(self.run, actor), wire.encode(what[start : start + 1000]))
+        acks.clear()
+
+    async def _announce(self, fresh: dict[Visibility, list[Committed]]) -> None:
+        assert self._store is not None
+        for visibility, committed in fresh.items():
+            if not committed:
+                continue
+            topic = topics.ledger(self.run, visibility)
+            for span in wire.spans(self._last[visibility], committed, self._store.head):
+                await self._send(topic, span)
+            self._last[visibility] = committed[-1].seq
+
+    async def answer(self, where: Arrival, request: wire.Request) -> None:
+        """Send the events after a number that this actor may see, as many as fit one message."""
+        error = ""
+        if self._store is None and self.path.exists():
+            try:
+                await self.open()
+            except LedgerError as failure:
+                error = str(failure)
+        if self._store is None:
+            span = wire.Span(request.after, request.after, 0, [], error)
+        else:
+            span = await _read(self._store, request, None if where.visibility == "privileged" else "public")
+        topic = topics.replies(self.run, where.actor, where.visibility, request.token)
+        await self._send(topic, wire.encode(span))
+
+    # The ledger's own words
+
+    def _own(self, type: str, data: Struct, **about: Any) -> Checked:
+        event = events.make(self.run, type, "ledger", data, **about)
+        return Checked(event, events.encode(event))
+
+    def _refusal(self, refusal: Refusal, count: int = 1) -> Checked:
+        data = MessageRefused(
+            actor=refusal.actor,
+            reason=refusal.reason,
+            code=refusal.code,
+            event=refusal.event,
+            excerpt=refusal.excerpt,
+            count=count,
+        )
+        return self._own("message.refused", data)
+
+    def _deny(self, acks: dict[str, list[wire.Ack]], refusal: Refusal) -> None:
+        acks.setdefault(refusal.actor, []).append(wire.Ack(refusal.event, 0, refusal.code, refusal.reason))
+
+    def _must_begin(self) -> str:
+        return f"run {self.run!r} has no ledger yet; its first event must be {' or '.join(sorted(FIRST))}"
+
+    async def _sign(self, frozen: Committed) -> None:
+        """Sign the tree that ends with a frozen layer, or say why that was not done."""
+        assert self._store is not None
+        event: Event = events.decode(frozen.raw)
+        name = events.payload(event).name
+        if self._key is not None:
+            try:
+                signed = await sign_frozen(self._store, self._key, frozen)
+            except LedgerError as error:
+                _log.error("signing_failed", run=self.run, reason=str(error))
+                return
+            await self._write([self._own("checkpoint.signed", signed, subject=name, cause=event.id)])
+            return
+        reason = (
+            f"checkpoint {name} is not signed: the ledger service has no key. Make one with `skill2real key new`; "
+            "the service signs when it next opens this run"
+        )
+        _log.warning("unsigned", run=self.run, reason=reason)
+        await self._write([self._refusal(Refusal("ledger", "unsigned", reason, event.id))])
+
+    # Opening
+
+    async def _open(self, found: list[Checked | Refusal]) -> None:
+        """Open the ledger; make it if one of these events may begin it, and refuse those before."""
+        if self._store is not None:
+            return
+        if not self.path.exists():
+            first = next((i for i, item in enumerate(found) if _begins(item)), None)
+            if first is None:
+                return
+            found[:first] = [_closed(item, "type", self._must_begin()) for item in found[:first]]
+        await self.open()
+
+    async def open(self) -> None:
+        """Open the ledger, and sign what an earlier service could not. Raises LedgerError."""
+        async with self._opening:
+            if self._store is not None:
+                return
+            store = await Store.open(self.path)
+            self._last = {visibility: await store.last(visibility) for visibility in topics.VISIBILITIES}
+            self._store = store
+        if self._key is not None:
+            for frozen in await asyncio.to_thread(_unsigned, self.path):
+                await self._sign(frozen)
+
+
+async def _read(store: Store, request: wire.Request, visibility: Visibility | None) -> wire.Span:
+    """The span after a number, cut where it grows too large for one message."""
+    upto, head, size, rows = request.after, store.head, 0, list[Committed]()
+    limit = min(request.limit, _REPLY_ROWS)
+    while len(rows) < limit and size < wire.SPAN_BYTES:
+        wanted = min(_READ_ROWS, limit - len(rows))
+        more = await store.read(rows[-1].seq if rows else request.after, wanted, visibility)
+        rows += more
+        size += sum(len(row.raw) for row in more)
+        if len(more) < wanted:  # that was all, at least of what was committed when this began
+            upto = max(upto, head)
+            break
+    upto = max(upto, rows[-1].seq if rows else 0)
+    return wire.Span(request.after, upto, store.head, [(seq, msgspec.Raw(raw)) for seq, raw in rows])
+
+
+def _begins(item: Checked | Refusal) -> bool:
+    return isinstance(item, Checked) and item.event.type in FIRST
+
+
+def _closed(item: Checked | Refusal, code: Any, reason: str) -> Refusal:
+    """A refusal of an event for the sake of its ledger."""
+    if isinstance(item, Refusal):
+        return item
+    return Refusal(item.event.actor, code, reason, item.event.id)
+
+
+def _unsigned(path: Path) -> list[Committed]:
+    with Reader(path) as reader:
+        return [Committed(frozen.seq, frozen.raw) for frozen in checkpoints(reader) if frozen.signed is None]
