@@ -1,0 +1,41 @@
+"""What can be wrong with the simulator's installation or with what is asked of it; each message says the remedy."""
+
+RENDERING_PACKAGES = "libegl1 libgl1 libosmesa6"
+
+
+class SimError(Exception):
+    """Base of everything that this package raises on purpose."""
+
+
+class SimulatorMissing(SimError):
+    """The simulator's Python packages or their assets are not installed, or have the wrong version."""
+
+    def __init__(self, cause: str) -> None:
+        super().__init__(
+            f"The simulator cannot be loaded ({cause}). Install it with: pip install 'skill2real[sim]'."
+        )
+
+
+class RenderingMissing(SimError):
+    """No off-screen rendering: the OpenGL libraries are missing or do not work."""
+
+    def __init__(self, cause: str) -> None:
+        super().__init__(
+            f"Pictures cannot be rendered off screen ({cause}). "
+            f"Install the system packages with: apt-get install {RENDERING_PACKAGES}."
+        )
+
+
+class UnknownSuite(SimError):
+    """There is no suite of this name, or its files are not in the distribution."""
+
+    def __init__(self, suite: str, known: list[str]) -> None:
+        near = [name for name in known if name.startswith(suite[:9])] or known
+        super().__init__(
+            f"There is no suite {suite!r}. Suites: {', '.join(near[:12])}"
+            f"{', …' if len(near) > 12 else ''} (list_suites() names all {len(known)})."
+        )
+
+
+class UnknownTask(SimError):
+    """The suite has no such task, the tasks cannot be joined, or the initial state does not exist."""

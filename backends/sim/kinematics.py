@@ -1,0 +1,142 @@
+"""Kinematics of the bare arm: a small copy of its chain in MuJoCo, for forward and inverse kinematics without the scene."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..device import Matrix
+from .arm import Arm, pose
+from .library import load
+
+Joints = NDArray[np.float64]
+
+_MARGIN = 0.08  # rad kept from the joints' limits; also keeps the arm from stretching straight
+_DAMPING = 1e-4
+_POSITION, _ROTATION = 3e-4, 1.5e-3  # m, rad: a target is met within this
+_STEP = 0.35  # rad, largest change of a joint in one iteration
+
+
+class Kinematics:
+    """Forward and inverse kinematics of one arm, tool_to_base, with limits.
+
+    rest: the posture that the redundant joint tends to.
+    """
+
+    def __init__(self, model: Any, arm: Arm, rest: Joints) -> None:
+        self._mujoco = load().mujoco
+        self._model = self._mujoco.MjModel.from_xml_string(_chain(model, arm))
+        self._data = self._mujoco.MjData(self._model)
+        self._jacobian = np.zeros((6, len(arm.joints)))
+        limits = model.jnt_range[arm.joints]
+        self.low, self.high = limits[:, 0] + _MARGIN, limits[:, 1] - _MARGIN
+        self.rest = np.clip(rest, self.low, self.high)
+
+    def tool(self, joints: Joints) -> Matrix:
+        """tool_to_base, 4×4."""
+        self._place(joints)
+        return pose(self._data.site_xpos[0], self._data.site_xmat[0])
+
+    def jacobian(self, joints: Joints) -> NDArray[np.float64]:
+        """6×n: tool velocity (linear, then angular, in the base frame) per joint velocity."""
+        self._place(joints)
+        return self._jacobian_here().copy()
+
+    def solve(self, target: Matrix, start: Joints, iterations: int, pull: float) -> Joints | None:
+        """Joints near `start` that bring the tool to the target, within limits; None if there are none nearby.
+
+        pull: how strongly the redundant joint tends to its rest, a share of the way an iteration.
+        """
+        joints = np.clip(start, self.low, self.high)
+        identity, damping = np.eye(len(joints)), _DAMPING * np.eye(6)
+        for _ in range(iterations):
+            self._place(joints)
+            error = self._error(target)
+            if np.linalg.norm(error[:3]) < _POSITION and np.linalg.norm(error[3:]) < _ROTATION:
+                return joints
+            jacobian = self._jacobian_here()
+            inverse = jacobian.T @ np.linalg.inv(jacobian @ jacobian.T + damping)
+            step = inverse @ error + (identity - inverse @ jacobian) @ (pull * (self.rest - joints))
+            joints = np.clip(
+                joints + step * min(1.0, _STEP / max(np.abs(step).max(), 1e-9)), self.low, self.high
+            )
+        return None
+
+    def search(self, target: Matrix, start: Joints) -> Joints | None:
+        """Like `solve`, but tries other branches as well: from `start`, from rest, and from rest turned to the target."""
+        base = self.rest.copy()
+        base[0] = np.arctan2(target[1, 3], target[0, 3])
+        starts = [start, self.rest, base]
+        for turn in (-np.pi / 2, np.pi / 2, -np.pi, np.pi):
+            turned = base.copy()
+            turned[-1] += turn
+            starts.append(turned)
+        for lift in (-0.6, 0.6):
+            lifted = base.copy()
+            lifted[1] += lift
+            lifted[3] -= lift
+            starts.append(lifted)
+        for guess in starts:
+            found = self.solve(target, guess, 60, pull=0.1)
+            if found is not None:
+                return found
+        return None
+
+    def _place(self, joints: Joints) -> None:
+        self._data.qpos[:] = joints
+        self._mujoco.mj_kinematics(self._model, self._data)
+
+    def _jacobian_here(self) -> NDArray[np.float64]:
+        self._mujoco.mj_comPos(self._model, self._data)
+        self._mujoco.mj_jacSite(self._model, self._data, self._jacobian[:3], self._jacobian[3:], 0)
+        return self._jacobian
+
+    def _error(self, target: Matrix) -> NDArray[np.float64]:
+        current = self._data.site_xmat[0].reshape(3, 3)
+        return np.concatenate(
+            [target[:3, 3] - self._data.site_xpos[0], rotation_vector(target[:3, :3] @ current.T)]
+        )
+
+
+def rotation_vector(rotation: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Axis times angle (rad) of a rotation matrix."""
+    skew = np.array(
+        [rotation[2, 1] - rotation[1, 2], rotation[0, 2] - rotation[2, 0], rotation[1, 0] - rotation[0, 1]]
+    )
+    sine, cosine = 0.5 * float(np.linalg.norm(skew)), 0.5 * (float(np.trace(rotation)) - 1.0)
+    angle = np.arctan2(sine, cosine)
+    if sine > 1e-6:
+        return skew * (0.5 * angle / sine)
+    if cosine > 0:
+        return 0.5 * skew
+    axis = np.sqrt(np.clip((np.diag(rotation) + 1.0) / 2.0, 0.0, None))  # half a turn: the axis is in R + I
+    k = int(np.argmax(axis))
+    axis = np.copysign(axis, rotation[k] + np.eye(3)[k])
+    return axis * (np.pi / np.linalg.norm(axis))
+
+
+def _chain(model: Any, arm: Arm) -> str:
+    """MJCF of the bodies from base to hand, massless in effect, with the tool as a site."""
+    chain = []
+    body = arm.hand
+    while body != arm.base:
+        chain.append(body)
+        body = int(model.body_parentid[body])
+    opening, joints = "", dict(zip(model.jnt_bodyid[arm.joints].tolist(), arm.joints.tolist(), strict=True))
+    for body in reversed(chain):
+        opening += f'<body pos="{_text(model.body_pos[body])}" quat="{_text(model.body_quat[body])}">'
+        opening += '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
+        if body in joints:
+            joint = joints[body]
+            opening += f'<joint type="hinge" axis="{_text(model.jnt_axis[joint])}" pos="{_text(model.jnt_pos[joint])}"/>'
+    quaternion = np.zeros(4)
+    load().mujoco.mju_mat2Quat(quaternion, arm.tool_to_hand[:3, :3].flatten())
+    opening += f'<site pos="{_text(arm.tool_to_hand[:3, 3])}" quat="{_text(quaternion)}"/>'
+    return (
+        '<mujoco><compiler angle="radian" autolimits="false"/><worldbody>'
+        f"{opening}{'</body>' * len(chain)}</worldbody></mujoco>"
+    )
+
+
+def _text(values: NDArray[np.float64]) -> str:
+    return " ".join(repr(float(value)) for value in values)

@@ -1,0 +1,108 @@
+"""Off-screen pictures: one OpenGL context a process, made when the first picture is asked for."""
+
+import functools
+import importlib
+import sys
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import RenderingMissing
+from .library import load, platform
+
+_LARGEST = 2048  # pixels, of a picture's side
+
+
+@functools.cache
+def _context() -> Any:
+    """The process's OpenGL context, current in this thread."""
+    try:
+        context = _open(platform())
+    except (ImportError, RuntimeError, AttributeError, OSError) as error:
+        if platform() != "egl":
+            raise RenderingMissing(str(error)) from error
+        context = _fall_back(error)
+    context.make_current()
+    return context
+
+
+def _open(name: str) -> Any:
+    context = importlib.import_module(f"mujoco.{name}").GLContext(_LARGEST, _LARGEST)
+    context.make_current()
+    return context
+
+
+def _fall_back(cause: Exception) -> Any:
+    """EGL is installed but gives no context: OSMesa, which PyOpenGL must be loaded afresh for."""
+    import os
+
+    os.environ["MUJOCO_GL"] = os.environ["PYOPENGL_PLATFORM"] = "osmesa"
+    for module in [
+        name for name in sys.modules if name == "OpenGL" or name.startswith(("OpenGL.", "mujoco.egl"))
+    ]:
+        del sys.modules[module]
+    try:
+        return _open("osmesa")
+    except (ImportError, RuntimeError, AttributeError, OSError) as error:
+        raise RenderingMissing(f"EGL: {cause}; OSMesa: {error}") from error
+
+
+class Renderer:
+    """Renders the cameras of one model. Colour and metric depth, as the model's state is now."""
+
+    def __init__(self, model: Any) -> None:
+        self._mujoco = mujoco = load().mujoco
+        _context().make_current()
+        model.vis.quality.offsamples = 0  # depth at edges must be one surface's, not a mixture
+        model.vis.global_.offwidth = max(model.vis.global_.offwidth, _LARGEST)
+        model.vis.global_.offheight = max(model.vis.global_.offheight, _LARGEST)
+        self._model = model
+        self._target = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100)
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._target)
+        self._scene = mujoco.MjvScene(model, maxgeom=2 * model.ngeom + 200)
+        self._options = mujoco.MjvOption()
+        self._options.geomgroup[0] = 0  # collision shapes
+        self._perturbation = mujoco.MjvPerturb()
+        self._camera = mujoco.MjvCamera()
+        self._camera.type = mujoco.mjtCamera.mjCAMERA_FIXED
+        self._checked = False
+
+    def close(self) -> None:
+        """Frees the model's textures and meshes on the OpenGL side."""
+        _context().make_current()
+        self._target.free()
+
+    def render(
+        self, data: Any, camera: int, width: int, height: int
+    ) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
+        """uint8 H×W×3 RGB, and float64 H×W depth along the optical axis in metres. Raises RenderingMissing."""
+        mujoco, model = self._mujoco, self._model
+        _context().make_current()  # another model or library may have changed it
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._target)
+        self._camera.fixedcamid = camera
+        mujoco.mjv_updateScene(
+            model,
+            data,
+            self._options,
+            self._perturbation,
+            self._camera,
+            mujoco.mjtCatBit.mjCAT_ALL,
+            self._scene,
+        )
+        view = mujoco.MjrRect(0, 0, width, height)
+        colour, raw = np.empty((height, width, 3), np.uint8), np.empty((height, width), np.float32)
+        mujoco.mjr_render(view, self._scene, self._target)
+        mujoco.mjr_readPixels(colour, raw, view, self._target)
+        near, far = model.vis.map.znear * model.stat.extent, model.vis.map.zfar * model.stat.extent
+        depth = near / (1.0 - raw[::-1].astype(np.float64) * (1.0 - near / far))
+        if not self._checked:
+            _check(colour, depth, far)
+            self._checked = True
+        return np.ascontiguousarray(colour[::-1]), depth
+
+
+def _check(colour: NDArray[np.uint8], depth: NDArray[np.float64], far: float) -> None:
+    """A broken driver gives black, uniform or empty pictures without an error."""
+    if colour.std() < 1.0 or not np.isfinite(depth).all() or np.ptp(depth) < 1e-3 or (depth >= far).all():
+        raise RenderingMissing("the OpenGL driver renders empty pictures")

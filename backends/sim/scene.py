@@ -1,0 +1,148 @@
+"""A scene: one robosuite or LIBERO environment whose MuJoCo model serves every task and initial state of that scene.
+
+Built without cameras and observations. Fixtures (cabinet, stove, …) are placed by a seed of numpy's global generator
+that is fixed for the scene, since recorded initial states do not hold them.
+"""
+
+import hashlib
+from typing import Any
+
+import numpy as np
+
+from .arm import Arm, find_arm
+from .errors import SimulatorMissing, UnknownTask
+from .kinematics import Kinematics
+from .library import load, quiet
+from .robosuite_tasks import ROBOSUITE, TASKS
+from .suites import Condition, SimTask, initial_states
+
+FIXTURE_SEED = 0
+_PLACED = (
+    "body_pos",
+    "body_quat",
+    "geom_rgba",
+    "geom_size",
+    "geom_pos",
+    "site_rgba",
+    "site_pos",
+)  # what resets change
+
+
+class Scene:
+    """The environment of a scene, set to one initial state at a time.
+
+    model, data: MuJoCo's. objects: bodies of the things in the scene by instance name. kinds: their categories.
+    table: height of the table's top (or the floor) in the world, m.
+    """
+
+    def __init__(self, task: SimTask) -> None:
+        self._mujoco = load().mujoco
+        self.key = task.scene
+        self.generation = 0  # counts episodes
+        self.libero = task.suite != ROBOSUITE
+        with quiet():
+            self.env, self.seed = _build(task)
+        self.model: Any = self.env.sim.model._model
+        self.data: Any = self.env.sim.data._data
+        self._pristine = {name: getattr(self.model, name).copy() for name in _PLACED}
+        self._mujoco.mj_forward(self.model, self.data)
+        robot = self.env.robots[0]
+        self.arm: Arm = find_arm(robot, self.model, self.data)
+        self.kinematics = Kinematics(self.model, self.arm, np.array(robot.init_qpos, dtype=np.float64))
+        self.objects, self.kinds = _objects(self.env, self.libero)
+        self.table = _table(self.env)
+
+    def place(self, task: SimTask, state: int) -> None:
+        """Sets an initial state, bit for bit the same whatever happened in the scene before.
+
+        Raises UnknownTask if there is no such state.
+        """
+        if not 0 <= state < task.states:
+            raise UnknownTask(
+                f"{task.name} has no initial state {state}: its states are 0 to {task.states - 1}."
+            )
+        model, data = self.model, self.data
+        self.generation += 1
+        for name, values in self._pristine.items():
+            getattr(model, name)[:] = values
+        self._mujoco.mj_resetData(model, data)
+        if self.libero:
+            recorded = initial_states(task)[state]
+            if len(recorded) != 1 + model.nq + model.nv:
+                raise UnknownTask(f"The initial states of {task.name} do not fit its scene.")
+            data.qpos[:], data.qvel[:] = recorded[1 : 1 + model.nq], recorded[1 + model.nq :]
+            self._mujoco.mj_forward(model, data)
+            self.env._post_process()
+        else:
+            with quiet():
+                np.random.seed(state)
+                self.env._reset_internal()
+        data.ctrl[:] = 0.0
+        data.qvel[self.arm.dofs] = 0.0
+        data.qacc_warmstart[:] = 0.0
+        self._mujoco.mj_forward(model, data)
+
+    def holds(self, condition: Condition) -> bool:
+        """Whether a goal condition holds, by the benchmark's own predicate, in the state of the last physics step."""
+        if self.libero:
+            return bool(self.env._eval_predicate(list(condition)))
+        if hasattr(self.env, "wiped_markers"):
+            self.env.reward()  # wiping is noticed by the reward
+        return bool(self.env._check_success())
+
+    def digest(self) -> str:
+        """SHA-256 of the complete state that the next physics step depends on."""
+        kind = self._mujoco.mjtState.mjSTATE_INTEGRATION
+        state = np.empty(self._mujoco.mj_stateSize(self.model, kind))
+        self._mujoco.mj_getState(self.model, self.data, state, kind)
+        return hashlib.sha256(
+            state.tobytes() + self.model.body_pos.tobytes() + self.model.body_quat.tobytes()
+        ).hexdigest()
+
+
+def _build(task: SimTask) -> tuple[Any, int]:
+    simulator = load()
+    options = {
+        "robots": ["Panda"] if task.suite != ROBOSUITE else "Panda",
+        "controller_configs": simulator.robosuite.load_controller_config(default_controller="OSC_POSE"),
+        "use_camera_obs": False,
+        "has_renderer": False,
+        "has_offscreen_renderer": False,
+        "ignore_done": True,
+        "hard_reset": False,
+    }
+    if task.suite == ROBOSUITE:
+        options |= dict(next(entry.options for entry in TASKS if entry.name == task.source))
+        np.random.seed(FIXTURE_SEED)
+        return simulator.robosuite.make(task.source, **options), FIXTURE_SEED
+    with open(task.source) as file:
+        text = file.read()
+    problem = next(name for name in simulator.problems if f"problem {name})" in text.lower())
+    from robosuite.utils.errors import RandomizationError
+
+    for seed in range(FIXTURE_SEED, FIXTURE_SEED + 20):  # a placement can fail; the next seed is as good
+        np.random.seed(seed)
+        try:
+            return simulator.problems[problem](task.source, initialization_noise=None, **options), seed
+        except RandomizationError:
+            continue
+        except FileNotFoundError as error:
+            raise SimulatorMissing(f"an asset is missing: {error.filename}") from error
+    raise UnknownTask(f"The fixtures of {task.name} cannot be placed.")
+
+
+def _objects(env: Any, libero: bool) -> tuple[dict[str, int], dict[str, str]]:
+    if libero:
+        things = {**env.objects_dict, **env.fixtures_dict}
+        bodies = {name: int(env.obj_body_id[name]) for name in things if name in env.obj_body_id}
+        return bodies, {name: str(things[name].category_name) for name in bodies}
+    model = env.sim.model
+    bodies = {thing.name: int(model.body_name2id(thing.root_body)) for thing in env.model.mujoco_objects}
+    return bodies, {name: name.rstrip("0123456789_").lower() for name in bodies}
+
+
+def _table(env: Any) -> float:
+    for name in ("workspace_offset", "table_offset", "bin1_pos"):
+        if hasattr(env, name):
+            return float(getattr(env, name)[2])
+    return 0.0
