@@ -74,6 +74,13 @@ class Candidate(msgspec.Struct, kw_only=True):
         return ""
 
     @property
+    def decided_at(self) -> int:
+        """The event that accepted or refused it: its verdict, or the screening that it did not pass."""
+        if self.screening is not None and not self.screening.passed:
+            return self.verdict_at or self.screened_at
+        return self.verdict_at
+
+    @property
     def round(self) -> str:
         """The round of its entries' provenance."""
         return next((e.provenance.round for e in self.proposal.entries if e.provenance.round), "")
@@ -105,7 +112,7 @@ class CandidateFold:
 
     def __init__(self) -> None:
         self.candidates: dict[str, Candidate] = {}
-        self.strays: list[tuple[int, str]] = []  # (seq, what): said about a candidate that nobody proposed
+        self.doubts: list[tuple[int, str]] = []  # (seq, what does not fit)
 
     def hear(self, seq: int, event: Event) -> None:
         """Take in one event. Raises UnknownEvent or BadEvent."""
@@ -118,10 +125,26 @@ class CandidateFold:
             return
         about = data.candidate if isinstance(data, MemoryChanged) else event.subject
         candidate = self.candidates.get(about)
-        if candidate is not None:
-            _take_in(candidate, seq, data)
-        elif about or not isinstance(data, MemoryChanged):
-            self.strays.append((seq, f"{event.type} about {about!r}, which nobody proposed"))
+        if candidate is None:
+            self.doubts.append((seq, f"{event.type} about candidate {about!r}, which nobody proposed"))
+            return
+        if isinstance(data, MemoryChanged):
+            self.doubts += [(seq, what) for what in _objections(candidate, data)]
+        _take_in(candidate, seq, data)
+
+
+def _objections(candidate: Candidate, change: MemoryChanged) -> list[str]:
+    """What is wrong with a memory change in view of the proposal and the verdict before it."""
+    found = []
+    if candidate.status != "accepted":
+        found.append(f"memory changed by candidate {candidate.id}, which is {candidate.status}")
+    proposed = {entry.id: entry for entry in candidate.proposal.entries}
+    for entry in change.added:
+        told = proposed.get(entry.id)
+        content = (entry.layer, entry.kind, entry.when, entry.template, entry.state)
+        if told is None or content != (told.layer, told.kind, told.when, told.template, told.state):
+            found.append(f"entry {entry.id} entered memory as something else than {candidate.id} proposed")
+    return found
 
 
 def _take_in(candidate: Candidate, seq: int, data: Any) -> None:

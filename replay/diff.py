@@ -30,7 +30,7 @@ class EntryChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VerdictLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A verdict that was given between the points."""
+    """A verdict that was given between the points, or a screening that a candidate did not pass."""
 
     candidate: str
     seq: int
@@ -74,13 +74,13 @@ def diff(a: State, b: State) -> Diff:
         verdicts=tuple(
             VerdictLine(
                 candidate=candidate.id,
-                seq=candidate.verdict_at,
+                seq=candidate.decided_at,
                 verdict=candidate.status,
                 reason=candidate.reason,
                 entries=tuple(entry.id for entry in candidate.proposal.entries),
             )
             for candidate in high.candidates.candidates.values()
-            if low.seq < candidate.verdict_at <= high.seq
+            if low.seq < candidate.decided_at <= high.seq
         ),
         episodes=count_episodes(high.run.episodes, low.seq, high.seq),
         rounds=tuple(r for r in high.run.rounds.values() if low.seq < r.closed <= high.seq),

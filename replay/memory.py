@@ -19,8 +19,8 @@ Entries = tuple[Entry, ...]  # sorted by id
 class MemoryFold:
     """Hears `memory.changed`, `candidate.proposed` and `layer.frozen`, all public; ignores everything else.
 
-    A change to a closed layer is not applied (a frozen layer cannot change): it goes to `doubts`, as does a
-    change whose `memory_hash` is not that of the memory it leads to. An event that was heard before changes
+    A change to a closed layer is not applied (a frozen layer cannot change): it goes to `doubts`, as does an
+    event whose `memory_hash` is not that of the memory there is. An event that was heard before changes
     nothing.
     """
 
@@ -43,8 +43,10 @@ class MemoryFold:
             self._change(seq, data)
         elif isinstance(data, CandidateProposed):
             self.candidates[event.subject or event.id] = data
-        elif isinstance(data, LayerFrozen) and data.closed:
-            self.frozen.add(data.layer)
+        elif isinstance(data, LayerFrozen):
+            if data.closed:
+                self.frozen.add(data.layer)
+            self._compare(seq, f"checkpoint {data.name}", data.memory_hash)
         self._heard = seq
 
     def _change(self, seq: int, change: MemoryChanged) -> None:
@@ -57,8 +59,12 @@ class MemoryFold:
         self.entries = _applied(self.entries.values(), change.added, change.removed)
         self._seqs.append(seq)
         self._snapshots.append(tuple(self.entries.values()))
-        if change.memory_hash and change.memory_hash != (found := self.hash):
-            self.doubts.append((seq, f"names memory {change.memory_hash[:12]} but leads to {found[:12]}"))
+        self._compare(seq, "change", change.memory_hash)
+
+    def _compare(self, seq: int, what: str, said: str) -> None:
+        """Doubt an event that names another memory than there is; one that names none says nothing."""
+        if said and said != (found := self.hash):
+            self.doubts.append((seq, f"{what} names memory {said[:12]}, but the entries have {found[:12]}"))
 
     @property
     def hash(self) -> str:

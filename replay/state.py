@@ -77,7 +77,7 @@ class State:
             cost=run.cost,
             events=dict(sorted(run.counts.items())),
             refusals=dict(sorted(run.refusals.items())),
-            doubts=tuple(sorted([*memory.doubts, *self.candidates.strays])),
+            doubts=tuple(sorted([*memory.doubts, *self.candidates.doubts])),
         )
 
 
