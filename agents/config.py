@@ -1,0 +1,68 @@
+"""One typed run configuration: flags, a TOML file and the `run.started` event all carry this struct."""
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from .errors import ConfigError
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Positive = Annotated[int, msgspec.Meta(ge=1)]
+
+MODELS = ("embedded",)
+STATES = {"train": (0, 4), "trial": (5, 29), "eval": (30, 49)}
+
+
+class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a training run does. Rounds, episodes and trials follow the published protocol by default."""
+
+    suite: str
+    tasks: tuple[str, ...] = ()  # "12", or "12+15" for two instructions of one scene joined; empty: the whole suite
+    brain_tasks: tuple[str, ...] = ()  # tasks of the Brain's rounds; empty: the same as `tasks`
+    run: str = ""
+    cerebellum_rounds: Count = 3
+    brain_rounds: Count = 4
+    episodes: Positive = 5  # training episodes a task and round
+    trials: Annotated[int, msgspec.Meta(ge=5)] = 25  # pairs a candidate
+    workers: Positive = 2
+    seed: Count = 0
+    verifier: bool = True
+    governor: bool = True
+    proposer_model: str = "embedded"
+    states: dict[str, tuple[int, int]] = msgspec.field(default_factory=lambda: dict(STATES))
+
+    def __post_init__(self) -> None:
+        if self.proposer_model not in MODELS:
+            raise ValueError(f"proposer_model is {self.proposer_model!r}; known: {', '.join(MODELS)}")
+        if set(self.states) != set(STATES):
+            raise ValueError(f"states names {', '.join(self.states)}; it must name {', '.join(STATES)}")
+        ranges = sorted(self.states.values())
+        if any(a > b for a, b in ranges) or any(p[1] >= q[0] for p, q in zip(ranges, ranges[1:], strict=False)):
+            raise ValueError("states must be three ranges [first, last] that do not overlap")
+
+
+def parts(task: str) -> tuple[int, ...]:
+    """Task ids of "12" or "12+15". Raises ConfigError for anything else."""
+    try:
+        return tuple(int(part) for part in task.split("+"))
+    except ValueError:
+        raise ConfigError(f"task {task!r} is not a number, or numbers joined by +, such as 12 or 12+15") from None
+
+
+def load(file: Path | None, flags: dict[str, Any]) -> RunConfig:
+    """The file's values, overridden by the flags that were given (not None). Raises ConfigError."""
+    values: dict[str, Any] = {}
+    if file is not None:
+        try:
+            values = tomllib.loads(file.read_text())
+        except OSError as error:
+            raise ConfigError(f"{file} cannot be read: {error.strerror}") from None
+        except tomllib.TOMLDecodeError as error:
+            raise ConfigError(f"{file} is not valid TOML: {error}") from None
+    values.update({name: value for name, value in flags.items() if value is not None})
+    try:
+        return msgspec.convert(values, RunConfig)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"the run configuration does not fit: {error}") from None

@@ -1,0 +1,70 @@
+"""What a model behind the Proposer must do: answer an episode's state with a program, and a round with candidates."""
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ...ledger import events as ev
+
+
+@dataclass
+class Turn:
+    """One program of an episode and what came of it."""
+
+    proposed: ev.ProgramProposed
+    executed: ev.ProgramExecuted | None = None
+    rejected: ev.ProgramRejected | None = None
+
+
+@dataclass
+class EpisodeView:
+    """Everything public about an episode so far."""
+
+    id: str
+    started: ev.EpisodeStarted
+    turns: list[Turn] = field(default_factory=list)
+    critique: ev.CritiqueWritten | None = None
+    finished: bool = False
+
+    def value(self, key: str) -> Any:
+        """The latest program value under this key, or None."""
+        for turn in reversed(self.turns):
+            value = turn.executed.value if turn.executed else None
+            if isinstance(value, dict) and key in value:
+                return value[key]
+        return None
+
+
+@dataclass(frozen=True)
+class Proposal:
+    source: str
+    last: bool
+    choices: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A proposed memory update before it has an id."""
+
+    entries: tuple[ev.Entry, ...]
+    replaces: tuple[str, ...]
+    decision: str
+    reason: str
+    tasks: tuple[str, ...]
+
+
+class ProposerModel(Protocol):
+    """Answers depend on the arguments alone: the same question gets the same answer, in any process."""
+
+    name: str
+
+    def propose(
+        self, episode: EpisodeView, memory: tuple[ev.Entry, ...], evidence: list[EpisodeView]
+    ) -> Proposal:
+        """The next program. `evidence`: finished training episodes that may be learned from, in a fixed order."""
+        ...
+
+    def reflect(
+        self, request: ev.CandidatesRequested, memory: tuple[ev.Entry, ...], evidence: list[EpisodeView], tried: list[ev.CandidateProposed]
+    ) -> list[Candidate]:
+        """Memory updates that the evidence supports. `tried`: what was proposed before, with any verdict."""
+        ...

@@ -1,0 +1,209 @@
+"""How decisions are taken: by a rule of the memory, in training also by what was tried before, else naively."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from ...grammar import Phrase
+from .attempts import Attempts
+from .features import Vector, appearance, distance, shape, spread_out
+from .skills import MATCH, TIE, Rule, Skills
+from .variants import (
+    GRASPS,
+    NAIVE_GRASP,
+    NAIVE_ORDER,
+    NAIVE_RELEASE,
+    ORDERS,
+    RELEASES,
+    SELECTIONS,
+    Variant,
+    alike,
+    select,
+)
+
+SHAPE_LENGTH = 0.03  # metres within which what worked for one shape speaks for another
+PROTOTYPES = 4
+PRIOR = (0.6, 0.6)
+TRUST = 4.0  # how many successes a rule of the committed memory is worth while exploring
+
+
+@dataclass(frozen=True)
+class Chosen:
+    region: int
+    entry: str
+    ties: tuple[int, ...]
+
+
+def prototypes(skills: Skills, attempts: Attempts | None) -> dict[str, tuple[str, list[Vector]]]:
+    """Appearances by noun: what the memory knows, and while exploring what was pointed at so far."""
+    known = dict(skills.nouns)
+    if attempts is not None:
+        seen: dict[str, list[Vector]] = {}
+        for sighting in attempts.sightings:
+            seen.setdefault(sighting.noun, []).append(sighting.look)
+        for noun, looks in seen.items():
+            entry, old = known.get(noun, ("", []))
+            known[noun] = (entry, spread_out(old + looks, PROTOTYPES))
+    return known
+
+
+def matches(
+    noun: str, known: dict[str, tuple[str, list[Vector]]], regions: list[dict[str, Any]]
+) -> list[tuple[float, int]]:
+    """(distance, region) of regions that look like the noun and not more like another known one, nearest first."""
+    looks = [appearance(region) for region in regions]
+    if noun not in known:
+        return []
+    found = []
+    for i, look in enumerate(looks):
+        own = min(distance(look, p) for p in known[noun][1])
+        rival = min(
+            (distance(look, p) for other, (_, ps) in known.items() if other != noun for p in ps), default=1e9
+        )
+        if own <= MATCH and own <= rival + 1e-9:
+            found.append((own, i))
+    return sorted(found)
+
+
+def which(
+    phrase: Phrase,
+    regions: list[dict[str, Any]],
+    taken: set[int],
+    skills: Skills,
+    attempts: Attempts | None,
+    rng: Random,
+) -> Chosen:
+    """The region that a phrase means; -1 where there is none left."""
+    known = prototypes(skills, attempts)
+    noun = phrase.noun
+    found = [(d, i) for d, i in matches(noun, known, regions) if i not in taken]
+    if found:
+        ties = [i for d, i in found if d <= found[0][0] + TIE]
+        if len(ties) == 1:
+            return Chosen(ties[0], known[noun][0], tuple(ties))
+        return _one_of(phrase.selector, sorted(ties), regions, skills, attempts, rng)
+    claimed = {i for other in known if other != noun for _, i in matches(other, known, regions)}
+    free = [i for i in range(len(regions)) if i not in taken and i not in claimed]
+    free = free or [i for i in range(len(regions)) if i not in taken]
+    return Chosen(rng.choice(free) if free else -1, "", tuple(free))
+
+
+def _one_of(
+    word: str, ties: list[int], regions: list[dict[str, Any]], skills: Skills, attempts: Attempts | None, rng: Random
+) -> Chosen:
+    places = [(regions[i]["x"], regions[i]["y"]) for i in ties]
+    rule = skills.words.get(word)
+    if rule is not None:
+        return Chosen(ties[select(rule.variant, places)], rule.entry, tuple(ties))
+    if word and attempts is not None:
+        scores = word_scores(word, skills, attempts)
+        if scores and scores[0][0] > 0:
+            best = [selection for score, selection in scores if score == scores[0][0]]
+            return Chosen(ties[select(rng.choice(best), places)], "", tuple(ties))
+    return Chosen(rng.choice(ties), "", tuple(ties))
+
+
+def word_scores(word: str, skills: Skills, attempts: Attempts) -> list[tuple[float, Variant]]:
+    """How often each selection would have been right for a word, over the sightings that were ambiguous."""
+    cases = ambiguous(word, skills, attempts)
+    if not cases:
+        return []
+    scores = []
+    for selection in SELECTIONS:
+        right = 0
+        for sighting, ties in cases:
+            places = [(sighting.regions[i]["x"], sighting.regions[i]["y"]) for i in ties]
+            right += ties[select(selection, places)] == sighting.region
+        scores.append((right / len(cases), selection))
+    return sorted(scores, key=lambda item: -item[0])
+
+
+def ambiguous(word: str, skills: Skills, attempts: Attempts) -> list[tuple[Any, list[int]]]:
+    """Sightings with this word where several regions looked like the noun, the right one among them."""
+    known = prototypes(skills, attempts)
+    cases = []
+    for sighting in attempts.sightings:
+        if sighting.selector != word:
+            continue
+        found = matches(sighting.noun, known, sighting.regions)
+        ties = sorted(i for d, i in found if d <= found[0][0] + TIE) if found else []
+        if len(ties) > 1 and sighting.region in ties:
+            cases.append((sighting, ties))
+    return cases
+
+
+def estimate(
+    space: tuple[Variant, ...], tried: list[tuple[float, Variant, bool]], rule: Rule | None
+) -> list[tuple[float, float]]:
+    """Beta parameters of each variant's success: what was tried counts by how near it is in context and variant."""
+    beta = []
+    for variant in space:
+        a, b = PRIOR
+        for weight, other, good in tried:
+            share = weight * alike(variant, other)
+            a, b = (a + share, b) if good else (a, b + share)
+        if rule is not None:
+            a += TRUST * alike(variant, rule.variant)
+        beta.append((a, b))
+    return beta
+
+
+def _sample(
+    space: tuple[Variant, ...], tried: list[tuple[float, Variant, bool]], rule: Rule | None, rng: Random
+) -> Variant:
+    draws = [rng.betavariate(a, b) for a, b in estimate(space, tried, rule)]
+    return space[draws.index(max(draws))]
+
+
+def grasp_tries(target: Vector, attempts: Attempts) -> list[tuple[float, Variant, bool]]:
+    return [(_near(target, g.shape), g.variant, g.good) for g in attempts.grasps]
+
+
+def _near(a: Vector, b: Vector) -> float:
+    return float(2.718281828 ** (-0.5 * (distance(a, b) / SHAPE_LENGTH) ** 2))
+
+
+def grasp(region: dict[str, Any], skills: Skills, attempts: Attempts | None, rng: Random) -> Rule:
+    measured = shape(region)
+    rule = skills.grasp(measured)
+    if attempts is None:
+        return rule or Rule(NAIVE_GRASP, "")
+    variant = _sample(GRASPS, grasp_tries(measured, attempts), rule, rng)
+    return rule if rule is not None and rule.variant == variant else Rule(variant, "")
+
+
+def release_tries(relation: str, noun: str, attempts: Attempts) -> list[tuple[float, Variant, bool]]:
+    """Tries of the same relation count whole for the same noun, by half for others. A correction counts as a try of the
+    variant that it points to."""
+    tried: list[tuple[float, Variant, bool]] = []
+    for r in attempts.releases:
+        if r.relation != relation:
+            continue
+        weight = 1.0 if r.noun == noun else 0.5
+        tried.append((weight, r.variant, r.good))
+        if not r.good and r.correction != (0.0, 0.0) and r.variant["dx"] == r.variant["dy"] == 0.0:
+            tried.append((0.5 * weight, _towards(r.correction), True))
+    return tried
+
+
+def _towards(correction: tuple[float, float]) -> Variant:
+    beside = [v for v in RELEASES if (v["dx"], v["dy"]) != (0.0, 0.0)]
+    dot: Callable[[Variant], float] = lambda v: v["dx"] * correction[0] + v["dy"] * correction[1]  # noqa: E731
+    return max(beside, key=dot)
+
+
+def release(relation: str, noun: str, skills: Skills, attempts: Attempts | None, rng: Random) -> Rule:
+    rule = skills.release(relation, noun)
+    if attempts is None:
+        return rule or Rule(NAIVE_RELEASE, "")
+    variant = _sample(RELEASES, release_tries(relation, noun, attempts), rule, rng)
+    return rule if rule is not None and rule.variant == variant else Rule(variant, "")
+
+
+def order(skills: Skills, attempts: Attempts | None, explore: bool, rng: Random) -> Rule:
+    if attempts is None or not explore:
+        return skills.order or Rule(NAIVE_ORDER, "")
+    tried = [(1.0, {"rule": o.rule}, o.good) for o in attempts.orders]
+    variant = _sample(ORDERS, tried, skills.order, rng)
+    return skills.order if skills.order and skills.order.variant == variant else Rule(variant, "")

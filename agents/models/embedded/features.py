@@ -1,0 +1,52 @@
+"""Measured features of a region, and distances between them: appearance (what it looks like) and shape (how it can be
+grasped). The scales say what difference is worth noticing, for any thing; they know no object."""
+
+from math import sqrt
+from typing import Any
+
+Vector = tuple[float, ...]
+
+# Lab units, share of hues, metres.
+_LAB = (14.0, 8.0, 8.0)
+_SPREAD = 14.0
+_HUE = 0.35
+_HEIGHT = 0.015
+_EXTENT = 0.025
+
+
+def appearance(region: dict[str, Any]) -> Vector:
+    """Colour and size in units of noticeable difference."""
+    lab = [value / scale for value, scale in zip(region["lab"], _LAB, strict=True)]
+    spread = [value / _SPREAD for value in region["spread"]]
+    hues = [value / _HUE for value in region["hues"]]
+    size = [region["height"] / _HEIGHT, region["length"] / _EXTENT, region["width"] / _EXTENT]
+    return tuple(round(value, 3) for value in (*lab, *spread, *hues, *size))
+
+
+def shape(region: dict[str, Any]) -> Vector:
+    """Length, width, height, rim radius and hollowness, in metres (hollow counts as 4 cm)."""
+    return (
+        round(region["length"], 4),
+        round(region["width"], 4),
+        round(region["height"], 4),
+        round(region["radius"], 4),
+        0.04 if region["hollow"] else 0.0,
+    )
+
+
+def distance(a: Vector, b: Vector) -> float:
+    """Euclidean."""
+    return sqrt(sum((x - y) ** 2 for x, y in zip(a, b, strict=True)))
+
+
+def spread_out(points: list[Vector], count: int) -> list[Vector]:
+    """At most `count` of the points, chosen far apart: the most central one first, then the farthest from those."""
+    if not points:
+        return []
+    chosen = [min(points, key=lambda p: sum(distance(p, q) for q in points))]
+    while len(chosen) < min(count, len(points)):
+        far = max(points, key=lambda p: min(distance(p, q) for q in chosen))
+        if min(distance(far, q) for q in chosen) < 1e-9:
+            break
+        chosen.append(far)
+    return chosen

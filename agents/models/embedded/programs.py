@@ -1,0 +1,96 @@
+"""Program text over the 18 operations: how to look, and the moves that skills fill with values.
+
+A move is what a memory entry carries as its template. Its defaults are naive; what works is learned.
+"""
+
+LOOK = '''
+def scan(height: float, columns: int) -> list[View]:
+    """The scene camera's view, then views straight down along the table."""
+    views = [capture("scene")]
+    space = describe_workspace()
+    middle = 0.5 * (space.x[0] + space.x[1])
+    for k in range(columns):
+        share = (k + 0.5) / columns
+        spot = Point(middle, space.y[0] + share * (space.y[1] - space.y[0]), space.table)
+        pose = compile_view(spot, height)
+        if move_to(pose, speed=1.0, tolerance=0.02).ok:
+            views.append(capture("wrist"))
+    return views
+
+
+def separate(views: list[View]) -> list[Region]:
+    """Each thing once: views that show it whole first, then the larger ones."""
+    seen: list[tuple[bool, int, Region]] = []
+    for view in views:
+        for region in find_regions(view):
+            if region.ok and region.pixels >= 40:
+                seen.append((region.clipped, -region.pixels, region))
+    seen.sort(key=lambda item: (item[0], item[1]))
+    kept: list[Region] = []
+    for item in seen:
+        region = item[2]
+        if all(abs(region.x - other.x) + abs(region.y - other.y) > 0.04 for other in kept):
+            kept.append(region)
+    return kept
+
+
+views = scan(HEIGHT, COLUMNS)
+regions: list[Region] = []
+shapes: list[Shape] = []
+looks: list[Look] = []
+for region in separate(views[1:]):
+    shape = measure_region(region)
+    near = [s for s in shapes if abs(s.x - shape.x) < 0.5 * min(s.width, shape.width)
+            and abs(s.y - shape.y) < 0.5 * min(s.width, shape.width)]
+    if shape.ok and not near:
+        regions.append(region)
+        shapes.append(shape)
+        looks.append(describe_region(region))
+go_home()
+cu, cv = views[0].width // 2, views[0].height // 2
+middle = measure_point(views[0], cu, cv)
+right = measure_point(views[0], cu + 24, cv)
+{"regions": [{"x": s.x, "y": s.y, "top": s.top, "height": s.height, "length": s.length, "width": s.width,
+              "yaw": s.yaw, "radius": s.radius, "hollow": s.hollow, "clipped": r.clipped, "lab": k.lab,
+              "spread": k.spread, "hues": k.hues} for r, s, k in zip(regions, shapes, looks)],
+ "right": (right.x - middle.x, right.y - middle.y)}
+'''
+
+PICK = '''
+def pick(region: Region, shape: Shape, style: Literal["centre", "rim", "handle"], depth: float, near: bool) -> tuple[Shape, Plan]:
+    """Grasp a thing and lift it. near: measure it again from close by first."""
+    set_gripper(describe_workspace().max_width)
+    if near and move_to(compile_view(shape, 0.22), speed=0.8, tolerance=0.02).ok:
+        again = measure_region(segment(capture("wrist"), region))
+        if again.ok and abs(again.x - shape.x) + abs(again.y - shape.y) < 0.04:
+            shape = again
+    plan = compile_grasp(shape, style, depth)
+    if move_to(plan.start, speed=0.8, tolerance=0.02).ok and move_to(plan.pose, speed=0.25, tolerance=0.004).done:
+        set_gripper(0.0)
+    move_to(offset_pose(plan.pose, dz=0.22), speed=0.5, tolerance=0.03)
+    return shape, plan
+'''
+
+PUT = '''
+def put(view: View, region: Region, shape: Shape, held: Shape, plan: Plan, clearance: float,
+        reference: Literal["middle", "free"], carry: bool, dx: float, dy: float) -> Robot:
+    """Let go of the held thing on, in or beside a target. dx, dy: how many half widths beside its middle."""
+    spot = Point(shape.x, shape.y, shape.top)
+    if dx != 0.0 or dy != 0.0:
+        beside = 0.5 * (shape.length + held.length) + 0.02
+        spot = Point(shape.x + dx * beside, shape.y + dy * beside, shape.bottom)
+    elif reference == "free":
+        support = measure_support(view, region)
+        if support.ok:
+            spot = Point(support.x, support.y, support.height)
+    place = compile_place(spot, held, plan, clearance)
+    if not carry:
+        pose = compile_pose(Point(spot.x, spot.y, spot.z + 0.5 * held.height + clearance), closing=plan.pose.closing)
+        place = compile_place(spot, held, plan, clearance)
+        move_to([offset_pose(pose, dz=0.1), pose], speed=0.5, tolerance=0.02)
+    else:
+        move_to([offset_pose(place.pose, dz=0.1), place.pose], speed=0.5, tolerance=0.02)
+    done = set_gripper(describe_workspace().max_width)
+    move_to(offset_pose(read_robot().pose, dz=0.15), speed=0.5, tolerance=0.03)
+    return done
+'''

@@ -1,0 +1,131 @@
+"""Memory entries as rules that decisions look up, and how such entries are made."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from ....ledger.events import Entry, Layer, Provenance
+from .features import Vector, distance
+from .programs import PICK, PUT
+from .variants import Variant
+
+MATCH = 4.5  # farthest appearance that still counts as the same thing
+TIE = 1.5  # as close as this to the best match is a tie
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A variant with the entry that gave it ("" for a default)."""
+
+    variant: Variant
+    entry: str
+
+
+class Skills:
+    """What a memory says, by decision."""
+
+    def __init__(self, memory: tuple[Entry, ...]) -> None:
+        self.nouns: dict[str, tuple[str, list[Vector]]] = {}
+        self.words: dict[str, Rule] = {}
+        self._grasps: list[tuple[Entry, list[Vector]]] = []
+        self._releases: dict[tuple[str, str], Rule] = {}
+        self.order: Rule | None = None
+        for entry in memory:
+            state = entry.state
+            if entry.kind == "appearance":
+                self.nouns[state["noun"]] = (entry.id, [tuple(p) for p in state["prototypes"]])
+            elif entry.kind == "grasp":
+                self._grasps.append((entry, [tuple(e) for e in state["exemplars"]]))
+            elif entry.kind == "release":
+                rule = Rule(state["variant"], entry.id)
+                self._releases[(state["relation"], state["noun"])] = rule
+            elif entry.kind == "word":
+                self.words[state["word"]] = Rule(state["selection"], entry.id)
+            elif entry.kind == "order":
+                self.order = Rule({"rule": state["rule"]}, entry.id)
+
+    def grasp(self, shape: Vector) -> Rule | None:
+        """The grasp whose exemplars are nearest, if they are near enough."""
+        best: tuple[float, Rule] | None = None
+        for entry, exemplars in self._grasps:
+            near = min(distance(shape, e) for e in exemplars)
+            if near <= entry.state["radius"] and (best is None or near < best[0]):
+                best = (near, Rule(entry.state["variant"], entry.id))
+        return best[1] if best else None
+
+    def release(self, relation: str, noun: str) -> Rule | None:
+        return self._releases.get((relation, noun))
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
+def _entry(
+    layer: Layer, kind: str, name: str, when: str, template: str, state: dict[str, Any], evidence: list[str]
+) -> Entry:
+    return Entry(
+        id=f"{kind}/{_slug(name)}",
+        layer=layer,
+        kind=kind,
+        when=when,
+        template=template.strip(),
+        state=state,
+        provenance=Provenance(evidence=tuple(evidence)),
+    )
+
+
+def appearance_entry(noun: str, prototypes: list[Vector], evidence: list[str]) -> Entry:
+    return _entry(
+        "cerebellum", "appearance", noun,
+        f'To find the "{noun}": the region whose colour and size are nearest to one of these prototypes.',
+        "", {"noun": noun, "prototypes": [list(p) for p in prototypes]}, evidence,
+    )  # fmt: skip
+
+
+def grasp_entry(name: str, variant: Variant, exemplars: list[Vector], radius: float, evidence: list[str]) -> Entry:
+    sizes = sorted(exemplars)
+    low, high = [min(e[i] for e in sizes) for i in range(4)], [max(e[i] for e in sizes) for i in range(4)]
+    return _entry(
+        "cerebellum", "grasp", name,
+        f"To grasp a thing about {_range(low[0], high[0])} long, {_range(low[1], high[1])} wide and "
+        f"{_range(low[2], high[2])} high: by its {variant['style']}, the finger tips {variant['depth'] * 1000:.0f} mm past "
+        f"the nearest part{', after a look from close by' if variant['near'] else ''}.",
+        PICK, {"variant": variant, "exemplars": [list(e) for e in exemplars], "radius": radius}, evidence,
+    )  # fmt: skip
+
+
+def _range(low: float, high: float) -> str:
+    a, b = round(low * 100), round(high * 100)
+    return f"{a} cm" if a == b else f"{a} to {b} cm"
+
+
+def release_entry(relation: str, noun: str, variant: Variant, evidence: list[str]) -> Entry:
+    where = {
+        (0.0, 0.0): "over its middle" if variant["reference"] == "middle" else "over the free room inside",
+        (1.0, 0.0): "beside it, away from the robot", (-1.0, 0.0): "beside it, towards the robot",
+        (0.0, 1.0): "beside it, to the robot's left", (0.0, -1.0): "beside it, to the robot's right",
+    }[(variant["dx"], variant["dy"])]  # fmt: skip
+    return _entry(
+        "cerebellum", "release", f"{relation} {noun}",
+        f'To put a thing {relation} the "{noun}": let go {where}, {variant["clearance"] * 100:.1f} cm above the surface'
+        f"{', the offset of the grasp carried along' if variant['carry'] else ''}.",
+        PUT, {"relation": relation, "noun": noun, "variant": variant}, evidence,
+    )  # fmt: skip
+
+
+def word_entry(word: str, selection: Variant, evidence: list[str]) -> Entry:
+    axis = {(1.0, 0.0): "away from the robot", (-1.0, 0.0): "towards the robot", (0.0, 1.0): "to the robot's left",
+            (0.0, -1.0): "to the robot's right"}[tuple(selection["axis"])]  # fmt: skip
+    which = f"the one farthest {axis}" if selection["pick"] == "most" else f"the middle one along the line {axis}"
+    return _entry(
+        "brain", "word", word, f'When one of several is called "{word}": {which}.',
+        "", {"word": word, "selection": selection}, evidence,
+    )  # fmt: skip
+
+
+def order_entry(rule: str, evidence: list[str]) -> Entry:
+    return _entry(
+        "brain", "order", rule, f"When an instruction has several parts: do all of them, in the order {rule}.",
+        "", {"rule": rule}, evidence,
+    )  # fmt: skip

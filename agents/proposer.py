@@ -1,0 +1,124 @@
+"""The Proposer: writes programs from public events and memory, and proposes memory updates from critiques."""
+
+from ..ledger import events as ev
+from ..ledger.bus import Bus
+from ..ledger.events import Entry, Event
+from ..replay.memory import MemoryFold
+from .actor import Role
+from .models.base import Candidate, EpisodeView, ProposerModel, Turn
+from .rounds import before, layer_of
+
+
+class Proposer(Role):
+    """Hears public events only. `base` is a memory that comes from outside the run: a bundle's, when deploying."""
+
+    actor = "proposer"
+
+    def __init__(self, bus: Bus, run: str, model: ProposerModel, base: tuple[Entry, ...] = ()) -> None:
+        super().__init__(bus, run)
+        self.model = model
+        self._base = base
+        self._memory = MemoryFold()
+        self._episodes: dict[str, EpisodeView] = {}
+        self._evidence: list[EpisodeView] = []
+        self._request: Event | None = None
+        self._proposed: dict[str, ev.CandidateProposed] = {}
+
+    def hear(self, seq: int, event: Event) -> None:
+        self._memory.hear(seq, event)
+        episode = self._episodes.get(event.subject)
+        match event.type:
+            case "episode.started":
+                self._episodes[event.subject] = EpisodeView(event.subject, ev.payload(event))
+            case "program.proposed" if episode:
+                episode.turns.append(Turn(ev.payload(event)))
+            case "program.executed" if episode:
+                episode.turns[-1].executed = ev.payload(event)
+            case "program.rejected" if episode:
+                episode.turns[-1].rejected = ev.payload(event)
+            case "critique.written" if episode:
+                episode.critique = ev.payload(event)
+                self._file(episode)
+            case "episode.finished" if episode:
+                episode.finished = True
+                self._file(episode)
+            case "run.resumed":
+                self._episodes = {id: e for id, e in self._episodes.items() if e.finished}
+            case "candidates.requested":
+                self._request = event
+            case "candidate.proposed":
+                self._proposed[event.subject] = ev.payload(event)
+            case "candidates.closed":
+                self._request = None
+
+    def _file(self, episode: EpisodeView) -> None:
+        """Keep a training episode as evidence once it is judged; forget the others."""
+        if not episode.finished:
+            return
+        if episode.started.purpose != "train":
+            self._episodes.pop(episode.id, None)
+        elif episode.critique is not None:
+            self._episodes.pop(episode.id, None)
+            self._evidence.append(episode)
+
+    async def react(self, seq: int, event: Event) -> None:
+        episode = self._episodes.get(event.subject)
+        if event.type == "candidates.requested":
+            await self._reflect(event)
+        elif event.type == "episode.started" and episode:
+            await self._propose(episode, event)
+        elif event.type in ("program.executed", "program.rejected") and episode and not episode.finished:
+            turn = episode.turns[-1].proposed
+            if not turn.last and turn.turn + 1 < episode.started.turns:
+                await self._propose(episode, event)
+
+    async def catch_up(self) -> None:
+        if self._request is not None:
+            await self._reflect(self._request)
+
+    async def _propose(self, episode: EpisodeView, event: Event) -> None:
+        memory = self._base or self._memory.resolve(episode.started.memory)
+        if not episode.started.memory.layers:
+            memory = ()
+        evidence = self._before(episode.started) if episode.started.memory.explore else []
+        answer = self.model.propose(episode, memory, evidence)
+        data = ev.ProgramProposed(
+            turn=len(episode.turns), source=answer.source, last=answer.last, choices=answer.choices
+        )
+        await self.say("program.proposed", data, subject=episode.id, cause=event.id)
+
+    def _before(self, started: ev.EpisodeStarted) -> list[EpisodeView]:
+        """Evidence of earlier batches, in an order that does not depend on who finished first."""
+        known = [e for e in self._evidence if before(e.started, started)]
+        return sorted(known, key=lambda e: e.id)
+
+    async def _reflect(self, event: Event) -> None:
+        request: ev.CandidatesRequested = ev.payload(event)
+        memory = tuple(self._memory.entries.values())
+        evidence = sorted(
+            (e for e in self._evidence if layer_of(e.started.round) == request.layer), key=lambda e: e.id
+        )
+        tried = [c for c in self._proposed.values() if c.stage == request.stage]
+        made = self.model.reflect(request, memory, evidence, tried)
+        messages, ids = [], []
+        for number, candidate in enumerate(made):
+            ids.append(f"{request.round}/{request.stage}/{len(tried) + number + 1}")
+            data = _proposed(candidate, request, ids[-1])
+            messages.append(self.event("candidate.proposed", data, subject=ids[-1], cause=event.id))
+        closed = ev.CandidatesClosed(round=request.round, stage=request.stage, candidates=tuple(ids))
+        subject = f"{request.round}/{request.stage}"
+        await self.bus.publish(*messages, self.event("candidates.closed", closed, subject=subject, cause=event.id))
+
+
+def _proposed(candidate: Candidate, request: ev.CandidatesRequested, id: str) -> ev.CandidateProposed:
+    entries = tuple(
+        ev.Entry(
+            id=e.id, layer=e.layer, kind=e.kind, when=e.when, template=e.template, state=e.state,
+            provenance=ev.Provenance(candidate=id, evidence=e.provenance.evidence, round=request.round),
+        )
+        for e in candidate.entries
+    )  # fmt: skip
+    return ev.CandidateProposed(
+        entries=entries, replaces=candidate.replaces, layer=request.layer, stage=request.stage,
+        decision=candidate.decision, reason=candidate.reason, tasks=candidate.tasks,
+    )  # fmt: skip

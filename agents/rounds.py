@@ -1,0 +1,23 @@
+"""Names and order of rounds: C1, C2, … for the Cerebellum, then B1, B2, … for the Brain."""
+
+from ..ledger.events import EpisodeStarted, Layer
+
+LETTERS: dict[Layer, str] = {"cerebellum": "C", "brain": "B"}
+
+
+def name_of(layer: Layer, number: int) -> str:
+    return f"{LETTERS[layer]}{number}"
+
+
+def layer_of(name: str) -> Layer:
+    return "brain" if name.startswith("B") else "cerebellum"
+
+
+def position(name: str) -> tuple[int, int]:
+    """Sorts rounds in the order in which they are run."""
+    return (1 if name.startswith("B") else 0, int(name[1:]))
+
+
+def before(one: EpisodeStarted, other: EpisodeStarted) -> bool:
+    """Whether an episode belongs to an earlier batch."""
+    return (*position(one.round), one.batch) < (*position(other.round), other.batch)

@@ -1,0 +1,131 @@
+"""The runner: plays proposed programs on the rollout pool, and says in public what they showed.
+
+An episode is deterministic, so programs that were played before from the same initial state are not played again:
+the earlier result is repeated, and the event says so. Ground truth leaves here in privileged events only.
+"""
+
+import hashlib
+from dataclasses import dataclass, field, replace
+
+from ..ledger import events as ev
+from ..ledger.bus import Bus
+from ..ledger.events import Event
+from .actor import Role, log
+from .errors import AgentError
+from .pool import Pool
+from .worker import Played, Rollout
+
+
+@dataclass
+class _Episode:
+    started: ev.EpisodeStarted
+    sources: tuple[str, ...] = ()
+    proposed: dict[int, Event] = field(default_factory=dict)
+
+
+class Runner(Role):
+    actor = "runner"
+
+    def __init__(self, bus: Bus, run: str, pool: Pool) -> None:
+        super().__init__(bus, run)
+        self.pool = pool
+        self._open: dict[str, _Episode] = {}
+        self._memo: dict[str, tuple[Played, str]] = {}  # what was played → result, and the event that says it
+
+    def hear(self, seq: int, event: Event) -> None:
+        if event.type == "episode.started":
+            self._open[event.subject] = _Episode(ev.payload(event))
+        elif event.type == "episode.finished":
+            self._open.pop(event.subject, None)
+        elif event.type == "run.resumed":
+            self._open.clear()
+
+    async def react(self, seq: int, event: Event) -> None:
+        if event.type == "program.proposed" and event.subject in self._open:
+            self.start(self._play(event))
+
+    async def _play(self, event: Event) -> None:
+        proposed: ev.ProgramProposed = ev.payload(event)
+        episode = self._open[event.subject]
+        episode.sources = (*episode.sources, proposed.source)
+        task = episode.started.task
+        last = proposed.last or proposed.turn + 1 >= episode.started.turns
+        rollout = Rollout(task.suite, task.parts, episode.started.state, episode.sources, last, task.scene)
+        key = _key(rollout)
+        known = self._memo.get(key)
+        if known is None:
+            try:
+                played = await self.pool.play(rollout)
+            except AgentError as error:
+                log.error("rollout failed", episode=event.subject, error=str(error))
+                await self._give_up(event, str(error))
+                return
+            repeats = ""
+        else:
+            played, repeats = known
+        said = self._result(event, proposed.turn, played, repeats)
+        messages = [said]
+        if last:
+            messages += self._ending(event, proposed.turn, played, task)
+        if known is None:
+            self._memo[key] = (played, said.id)
+        await self.bus.publish(*messages)
+
+    def _result(self, event: Event, turn: int, played: Played, repeats: str) -> Event:
+        result = played.result
+        if result.rejected is not None:
+            stage, message = result.rejected
+            data: ev.Struct = ev.ProgramRejected(turn=turn, stage=stage, message=message)
+            return self.event("program.rejected", data, subject=event.subject, cause=event.id)
+        executed = ev.ProgramExecuted(
+            turn=turn,
+            calls=tuple(
+                ev.Call(operation=c.operation, arguments=c.arguments, result=c.result, seconds=round(c.seconds, 4))
+                for c in result.calls
+            ),
+            printed=result.printed,
+            value=result.value,
+            error=result.error or "",
+            unread_failures=tuple(str(failure) for failure in result.unread_failures),
+            seconds=round(result.seconds, 3),
+            repeats=repeats,
+        )
+        return self.event("program.executed", executed, subject=event.subject, cause=event.id)
+
+    def _ending(self, event: Event, turn: int, played: Played, task: ev.Task) -> list[Event]:
+        assert played.outcome is not None
+        status = "rejected" if played.result.rejected else "error" if played.result.error else "done"
+        finished = ev.EpisodeFinished(
+            status=status,  # type: ignore[arg-type]
+            start_digest=played.start_digest,
+            end_digest=played.end_digest,
+            operations=played.operations,
+            turns=turn + 1,
+            seconds=round(played.seconds, 3),
+        )
+        outcome = ev.OutcomeMeasured(
+            success=played.outcome["success"],
+            settled=played.outcome["settled"],
+            progress=played.outcome["progress"],
+            truth=played.outcome["record"],
+        )
+        return [
+            self.event("outcome.measured", outcome, subject=event.subject, cause=event.id),
+            self.event("episode.finished", finished, subject=event.subject, cause=event.id),
+        ]
+
+    async def _give_up(self, event: Event, message: str) -> None:
+        """An episode that cannot be played ends as stopped, so that nobody waits for it."""
+        finished = ev.EpisodeFinished(
+            status="stopped", start_digest="", end_digest="", operations=0, turns=0, seconds=0.0
+        )
+        stopped = ev.SafetyStopped(cause="rollout", message=message)
+        await self.bus.publish(
+            self.event("safety.stopped", stopped, subject=event.subject, cause=event.id),
+            self.event("episode.finished", finished, subject=event.subject, cause=event.id),
+        )
+
+
+def _key(rollout: Rollout) -> str:
+    played = replace(rollout, scene="")
+    return hashlib.sha256(repr(played).encode()).hexdigest()

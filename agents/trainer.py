@@ -1,0 +1,219 @@
+"""The trainer: rounds of a layer, each of training episodes, reflection, trials, and a signed freeze."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import anyio
+import msgspec
+
+from ..backends.api import API_HASH
+from ..ledger import events as ev
+from ..ledger.bus import Bus
+from ..ledger.events import Event, Layer
+from .config import RunConfig
+from .director import Director, Job, Judgement
+from .errors import RunMismatch
+from .governor import arm_episode
+from .models.embedded.reflect import STAGES
+from .packages import installed
+from .rounds import name_of
+
+PASSES = 3  # how often a stage is asked again while it yields candidates
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One line for the person who watches."""
+
+    what: str
+    done: int = 0
+    total: int = 0
+
+
+class Trainer(Director):
+    """Drives one run from its configuration. `tasks` and `brain_tasks` are resolved by the caller."""
+
+    def __init__(
+        self,
+        bus: Bus,
+        config: RunConfig,
+        tasks: list[ev.Task],
+        brain_tasks: list[ev.Task],
+        progress: Callable[[Progress], None] = lambda progress: None,
+    ) -> None:
+        super().__init__(bus, config.run, config.workers, config.verifier)
+        self.config = config
+        self.tasks: dict[Layer, list[ev.Task]] = {"cerebellum": tasks, "brain": brain_tasks}
+        self.progress = progress
+        self._run_started: ev.RunStarted | None = None
+        self._finished_run = False
+        self._rounds: set[str] = set()
+        self._closed: dict[str, ev.RoundClosed] = {}
+        self._reflected: dict[str, list[tuple[str, ...]]] = {}
+        self._verdicts: dict[str, ev.VerdictGiven] = {}
+        self._planned: dict[str, ev.TrialsPlanned] = {}
+        self._frozen: dict[str, int] = {}
+        self._signed: set[str] = set()
+        self._applied: set[str] = set()
+
+    def hear(self, seq: int, event: Event) -> None:
+        super().hear(seq, event)
+        match event.type:
+            case "run.started":
+                self._run_started = ev.payload(event)
+            case "run.finished":
+                self._finished_run = True
+            case "round.started":
+                self._rounds.add(event.subject)
+            case "round.closed":
+                self._closed[event.subject] = ev.payload(event)
+            case "candidates.closed":
+                closed: ev.CandidatesClosed = ev.payload(event)
+                self._reflected.setdefault(event.subject, []).append(closed.candidates)
+            case "trials.planned":
+                self._planned[event.subject] = ev.payload(event)
+            case "verdict.given":
+                self._verdicts[event.subject] = ev.payload(event)
+            case "memory.changed":
+                self._applied.add(event.subject)
+            case "layer.frozen":
+                self._frozen[event.subject] = seq
+            case "checkpoint.signed":
+                self._signed.add(event.subject)
+
+    async def train(self) -> None:
+        """Run to the end, from wherever the ledger stands. Raises RunMismatch for a run of another configuration."""
+        await self.ready.wait()
+        await self._open()
+        plan: tuple[tuple[Layer, int], ...] = (
+            ("cerebellum", self.config.cerebellum_rounds),
+            ("brain", self.config.brain_rounds),
+        )
+        for layer, rounds in plan:
+            for number in range(1, rounds + 1):
+                await self._round(layer, number, last=number == rounds)
+        if not self._finished_run:
+            await self.say("run.finished", ev.RunFinished(reason="all rounds closed"), subject=self.run)
+
+    async def _open(self) -> None:
+        config = msgspec.to_builtins(self.config)
+        if self._run_started is None:
+            started = ev.RunStarted(
+                config=config, seeds=self.config.states, packages=installed(), api_hash=API_HASH
+            )
+            await self.say("run.started", started, subject=self.run)
+            return
+        recorded = self._run_started.config
+        differ = [k for k, v in config.items() if k != "workers" and recorded.get(k) != msgspec.to_builtins(v)]
+        if differ:
+            raise RunMismatch(
+                f"run {self.run} was started with another {', '.join(differ)}; resume it with the same flags, "
+                "or choose another --run name"
+            )
+        await self.say("run.resumed", ev.RunResumed(packages=installed()), subject=self.run)
+
+    async def _round(self, layer: Layer, number: int, last: bool) -> None:
+        name = name_of(layer, number)
+        if name not in self._closed:
+            if name not in self._rounds:
+                await self.say("round.started", ev.RoundStarted(layer=layer, round=number, name=name), subject=name)
+            judgements = await self._practise(layer, name)
+            for stage in STAGES[layer]:
+                await self._stage(layer, name, stage)
+            await self._close(layer, number, name, judgements)
+        await self.freeze(layer, self._checkpoint_name(layer, number), closed=last)
+
+    def _checkpoint_name(self, layer: Layer, number: int) -> str:
+        if layer == "cerebellum" or self.config.cerebellum_rounds == 0:
+            return name_of(layer, number)
+        return f"{name_of('cerebellum', self.config.cerebellum_rounds)}/{name_of(layer, number)}"
+
+    async def _practise(self, layer: Layer, name: str) -> list[Judgement]:
+        """Training episodes, one batch of one episode a task after the other, so that each batch learns from the last."""
+        first, last = self.config.states["train"]
+        judgements: list[Judgement] = []
+        tasks = self.tasks[layer]
+        for batch in range(self.config.episodes):
+            jobs = [
+                Job(
+                    id=f"{name}/train/{batch}/{'+'.join(map(str, task.parts))}",
+                    task=task,
+                    state=first + batch % (last - first + 1),
+                    purpose="train",
+                    memory=self.memory_ref(explore=True),
+                    round=name,
+                    batch=batch,
+                )
+                for task in tasks
+            ]
+            judgements += await self.episodes(jobs)
+            self.progress(Progress(f"{name} practice", len(judgements), self.config.episodes * len(tasks)))
+        return judgements
+
+    async def _stage(self, layer: Layer, name: str, stage: str) -> None:
+        """Ask for candidates until there are none, and see each through its trials."""
+        subject = f"{name}/{stage}"
+        for turn in range(PASSES):
+            if len(self._reflected.get(subject, ())) <= turn:
+                request = ev.CandidatesRequested(round=name, layer=layer, stage=stage)
+                await self.say("candidates.requested", request, subject=subject)
+                await self.until(lambda turn=turn: len(self._reflected.get(subject, ())) > turn)  # type: ignore[misc]
+            candidates = self._reflected[subject][turn]
+            for candidate in candidates:
+                await self._try(name, candidate)
+            if not candidates:
+                return
+
+    async def _try(self, name: str, candidate: str) -> None:
+        await self.until(lambda: candidate in self._verdicts or candidate in self._planned)
+        planned = self._planned.get(candidate)
+        if candidate not in self._verdicts and planned is not None:
+            jobs = [
+                Job(
+                    id=arm_episode(candidate, pair.index, side),
+                    task=pair.task,
+                    state=pair.state,
+                    purpose="trial",
+                    memory=self.memory_ref(at=planned.memory_at, candidate=candidate if side else ""),
+                    round=name,
+                )
+                for pair in planned.pairs
+                for side in (False, True)
+            ]
+            self.progress(Progress(f"{candidate} trials", 0, len(jobs)))
+            await self.episodes(jobs)
+            await self.until(lambda: candidate in self._verdicts)
+        verdict = self._verdicts[candidate]
+        self.progress(Progress(f"{candidate}: {verdict.verdict}, {verdict.reason}"))
+        if verdict.verdict == "accepted":
+            await self.until(lambda: candidate in self._applied)
+
+    async def _close(self, layer: Layer, number: int, name: str, judgements: list[Judgement]) -> None:
+        verdicts = [v for id, v in self._verdicts.items() if id.startswith(f"{name}/")]
+        accepted = sum(v.verdict == "accepted" for v in verdicts)
+        closed = ev.RoundClosed(
+            layer=layer,
+            round=number,
+            name=name,
+            episodes=len(judgements),
+            successes=sum(bool(j.success) for j in judgements),
+            accepted=accepted,
+            rejected=len(verdicts) - accepted,
+            memory_hash=self.memory.hash,
+        )
+        await self.say("round.closed", closed, subject=name)
+        self.progress(
+            Progress(f"{name} closed: {closed.successes} of {closed.episodes} episodes, {accepted} of {len(verdicts)} accepted")
+        )
+
+    async def freeze(self, layer: Layer, name: str, closed: bool = True) -> None:
+        """Freeze the memory under a name, and wait until the ledger has signed it."""
+        if name not in self._frozen:
+            parent = list(self._frozen)[-1] if self._frozen else ""
+            frozen = ev.LayerFrozen(
+                name=name, layer=layer, memory_hash=self.memory.hash, api_hash=API_HASH, parent=parent, closed=closed
+            )
+            await self.say("layer.frozen", frozen, subject=name)
+        with anyio.move_on_after(30):
+            await self.until(lambda: name in self._signed)
+        self.progress(Progress(f"checkpoint {name} " + ("signed" if name in self._signed else "NOT signed: no signing key")))
