@@ -109,7 +109,7 @@ class RunStarted(Struct, frozen=True):
 
 
 @kind("run.resumed", "trainer", "operator")
-class RunResumed(Struct):
+class RunResumed(Struct, frozen=True):
     """Episodes that were open before this event are dead: the trainer starts them again."""
 
     packages: dict[str, str]
@@ -161,7 +161,7 @@ class MemoryRef(Struct, frozen=True):
     hash: str = ""
 
 
-@kind("episode.started", "trainer", "deployer")
+@kind("episode.started", "trainer", "deployer", "operator")
 class EpisodeStarted(Struct, frozen=True):
     task: Task
     state: int  # number of the initial state

@@ -96,21 +96,21 @@ def entry_change(before: Entry, after: Entry) -> EntryChange:
         before=before,
         after=after,
         template=tuple(islice(lines, 2, None)),  # without the two lines that name files
-        state=tuple(_values("", before.state, after.state)),
+        state=tuple(value_changes(before.state, after.state)),
     )
 
 
-def _values(path: str, before: Any, after: Any) -> list[ValueChange]:
-    """The smallest parts of two JSON values that differ."""
+def value_changes(before: Any, after: Any, path: str = "") -> list[ValueChange]:
+    """The smallest parts of two JSON values that differ. A key with null and no key are alike."""
     if isinstance(before, dict) and isinstance(after, dict):
         changes: list[ValueChange] = []
         for key in dict.fromkeys([*before, *after]):
             inner = f"{path}.{key}" if path else str(key)
-            changes += _values(inner, before.get(key), after.get(key))
+            changes += value_changes(before.get(key), after.get(key), inner)
         return changes
     if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         changes = []
         for index, (one, other) in enumerate(zip(before, after, strict=True)):
-            changes += _values(f"{path}[{index}]", one, other)
+            changes += value_changes(one, other, f"{path}[{index}]")
         return changes
     return [] if before == after else [ValueChange(path, before, after)]
