@@ -363,12 +363,13 @@ API_TEXT: Final[str] = documentation(STUB, API_VERSION)
 
 
 def failed(kind: type[AnyResult], reason: Reason) -> AnyResult:
-    """A failed result of this type: ok False, everything else at its default. `reason` must say something."""
+    """A failed result of this type, its poses failed as well, everything else at its default."""
     if reason == "" or reason not in REASONS:
         raise ValueError(f"{reason!r} is no reason; one of {', '.join(REASONS[1:])}")
     required = {f.name: 0.0 for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING}
+    parts = {f.name: failed(Pose, reason) for f in fields(kind) if f.default_factory is Pose}
     make: Callable[..., AnyResult] = kind
-    return make(**required, ok=False, reason=reason)
+    return make(**required, **parts, ok=False, reason=reason)
 
 
 def public_fields(kind: type[Box] | type[Result]) -> tuple[str, ...]:

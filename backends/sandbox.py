@@ -6,12 +6,11 @@ interpreter.
 """
 
 import datetime
-import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Final, Literal, NoReturn, Self
+from typing import Any, Final, NoReturn, Self
 from uuid import UUID
 
 from pydantic_monty import (
@@ -24,13 +23,13 @@ from pydantic_monty import (
     MontyRuntimeError,
     MontySession,
     MontySyntaxError,
-    MontyTypingError,
     NameLookupSnapshot,
     SyncSnapshot,
 )
 
-from .api import OPERATIONS, STUB, Operations, Result
+from .api import OPERATIONS, Operations, Result
 from .arguments import BadArgument, bind, failure, signature, tidy
+from .checking import Checker, Played
 from .errors import OperationFault, SandboxUnavailable, StopProgram
 from .exposure import expose, names
 from .screening import screen
@@ -39,7 +38,6 @@ from .trace import Call, Handles, Json, ProgramResult, Rejection, plain, shorten
 _FORGOTTEN: Final = " Names from earlier programs of this episode are gone."
 _SHORT = 300
 _DEEP = 5
-_DIAGNOSTIC: Final = re.compile(r"^program:(\d+):\d+: error\[[a-z-]+\] ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,7 @@ class Sandbox:
         try:
             self._pool = Monty(
                 min_processes=1,
-                max_processes=workers,
+                max_processes=workers + 1,  # one is the type checker's
                 checkout_timeout=60.0,
                 request_timeout=self.limits.compute + 10.0,
             )
@@ -77,12 +75,19 @@ class Sandbox:
             raise SandboxUnavailable(
                 f"The program interpreter does not start ({error}); reinstall the package pydantic-monty."
             ) from error
+        self._checker = Checker(self._pool)
+
+    def check(self, source: str) -> Rejection | None:
+        """Whether a program that an episode begins with would be refused before anything moves, and why."""
+        source = _unified(source)
+        return screen(source, self.limits.source) or self._checker.check(source)
 
     def session(self) -> "Session":
         """A session for one episode, itself a context manager."""
-        return Session(self._pool, self.limits)
+        return Session(self._pool, self._checker, self.limits)
 
     def close(self) -> None:
+        self._checker.close()
         self._pool.__exit__(None, None, None)
 
     def __enter__(self) -> Self:
@@ -97,11 +102,13 @@ class Sandbox:
 class Session:
     """The programs of one episode, one after another. The ids of handles count on through the episode."""
 
-    def __init__(self, pool: Monty, limits: Limits) -> None:
+    def __init__(self, pool: Monty, checker: Checker, limits: Limits) -> None:
         self._pool = pool
+        self._checker = checker
         self._limits = limits
         self._interpreter: MontySession | None = None
         self._handles = Handles()
+        self._played: list[Played] = []
 
     def run(self, source: str, operations: Operations) -> ProgramResult:
         """Runs one program to its end, error or limit. Raises OperationFault where an operation raises, and
@@ -111,12 +118,16 @@ class Session:
         or reason, which is observed exactly; looking at a failure that it was passed on to, or ending with it
         as the program's value, counts as well; printing it does not."""
         started = time.monotonic()
-        rejected = screen(source, self._limits.source)
+        source = _unified(source)
+        rejected = screen(source, self._limits.source) or self._checker.check(source, self._played)
         if rejected is not None:
             return ProgramResult(rejected=rejected, seconds=time.monotonic() - started)
         run = _Run(source, operations, self._handles, self._limits, started)
         try:
-            return run.play(self._checked_out())
+            result = run.play(self._checked_out())
+            if result.rejected is None:
+                self._played.append(Played(source, whole=not result.error))
+            return result
         except _Over as over:
             self.close()
             return run.result(error=over.text + _FORGOTTEN)
@@ -126,6 +137,7 @@ class Session:
 
     def close(self) -> None:
         """Gives the interpreter back. The session may be used again, without its names."""
+        self._played.clear()
         interpreter, self._interpreter = self._interpreter, None
         if interpreter is not None:
             interpreter.__exit__(None, None, None)
@@ -148,9 +160,6 @@ class Session:
                     "max_recursion_depth": self._limits.recursion,
                     "max_suspensions": 2**31,  # counted here, where a program cannot catch it
                 },
-                type_check=True,
-                type_check_stubs=STUB,
-                type_check_format="concise",
                 # the same program behaves the same: no clock, no sleep, no entropy
                 os_policy={
                     "random_start": {"seed": 0},
@@ -213,10 +222,6 @@ class _Run:
             while not isinstance(snapshot, MontyComplete):
                 snapshot = self._answer(snapshot)
             return self.result(value=snapshot.output)
-        except MontyTypingError as error:
-            text = str(error)
-            stage: Literal["syntax", "types"] = "syntax" if "[invalid-syntax]" in text else "types"
-            return self.result(rejected=Rejection(stage, _DIAGNOSTIC.sub(r"line \1: ", text).strip()))
         except MontySyntaxError as error:
             return self.result(rejected=Rejection("syntax", _located(error)))
         except MontyCrashedError as error:
@@ -353,6 +358,10 @@ class _Run:
             return ""
         line = self._source.count(b"\n", 0, start) + 1
         return f" in line {line}"
+
+
+def _unified(source: str) -> str:
+    return source.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _given(operation: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def screen(source: str, longest: int) -> Rejection | None:
             warnings.simplefilter("ignore")
             tree = ast.parse(source)
     except SyntaxError as error:
-        return Rejection("syntax", f"line {error.lineno}: {error.msg}")
+        return Rejection("syntax", f"line {error.lineno or 1}: {error.msg}")
     except ValueError:
         return Rejection("syntax", "The program contains characters that no source text may have.")
     except (RecursionError, MemoryError):
