@@ -110,6 +110,8 @@ class Candidate(msgspec.Struct, kw_only=True):
 class CandidateFold:
     """Candidates by id, in the order of their proposals. Trials are there only for privileged readers."""
 
+    types = TYPES
+
     def __init__(self) -> None:
         self.candidates: dict[str, Candidate] = {}
         self.doubts: list[tuple[int, str]] = []  # (seq, what does not fit)

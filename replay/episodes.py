@@ -74,6 +74,8 @@ class Episode(msgspec.Struct, kw_only=True):
 class EpisodeFold:
     """Episodes by id, in the order in which they began. One that is started again begins anew."""
 
+    types = TYPES
+
     def __init__(self) -> None:
         self.episodes: dict[str, Episode] = {}
 

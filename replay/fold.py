@@ -11,7 +11,12 @@ from .errors import BadEvent, UnknownEvent
 
 
 class Fold(Protocol):
-    """Anything that can be fed. Types that a fold has no use for cost it a dictionary look-up."""
+    """Anything that can be fed. It may be given events of other types than `types`, and ignores them."""
+
+    @property
+    def types(self) -> frozenset[str]:
+        """The event types that it has a use for."""
+        ...
 
     def hear(self, seq: int, event: Event) -> None:
         """Take in one event. Events come in the order of their sequence numbers."""
@@ -45,7 +50,10 @@ def feed(reader: Reader, *folds: Fold, after: int = 0, upto: int | None = None) 
     UnknownEvent or BadEvent, or the ledger's own errors.
     """
     last = after
-    hears = [fold.hear for fold in folds]
+    routes = {
+        type: (known.version, [fold.hear for fold in folds if type in fold.types])
+        for type, known in KINDS.items()
+    }
     for chunk in reader.chunks(after, upto):
         for seq, raw in chunk:
             try:
@@ -54,10 +62,10 @@ def feed(reader: Reader, *folds: Fold, after: int = 0, upto: int | None = None) 
                 raise BadEvent(
                     f"Event {seq} cannot be read ({error}); check the run with `skill2real verify`."
                 ) from error
-            known = KINDS.get(event.type)
-            if known is None or event.version > known.version:
+            route = routes.get(event.type)
+            if route is None or event.version > route[0]:
                 raise _unknown(seq, event)
-            for hear in hears:
+            for hear in route[1]:
                 hear(seq, event)
         last = chunk[-1][0]
     return last

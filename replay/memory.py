@@ -11,7 +11,7 @@ from .errors import MemoryMismatch, UnknownCandidate
 from .fold import data_of, feed
 
 LAYERS: Final[tuple[Layer, ...]] = ("cerebellum", "brain")
-_TYPES: Final = frozenset({"memory.changed", "candidate.proposed", "layer.frozen"})
+TYPES: Final = frozenset({"memory.changed", "candidate.proposed", "layer.frozen"})
 
 Entries = tuple[Entry, ...]  # sorted by id
 
@@ -23,6 +23,8 @@ class MemoryFold:
     event whose `memory_hash` is not that of the memory there is. An event that was heard before changes
     nothing.
     """
+
+    types = TYPES
 
     def __init__(self) -> None:
         self.entries: dict[str, Entry] = {}  # by id, in the order of ids
@@ -36,7 +38,7 @@ class MemoryFold:
 
     def hear(self, seq: int, event: Event) -> None:
         """Take in one event. Raises UnknownEvent or BadEvent."""
-        if event.type not in _TYPES or seq <= self._heard:
+        if event.type not in TYPES or seq <= self._heard:
             return
         data = data_of(seq, event)
         if isinstance(data, MemoryChanged):

@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from ..ledger.events import (
+    KINDS,
     CheckpointSigned,
     DeploymentFinished,
     DeploymentStarted,
@@ -105,6 +106,8 @@ class ModelUse(msgspec.Struct):
 
 class RunFold:
     """Hears everything; decodes only what it keeps."""
+
+    types = frozenset(KINDS)
 
     def __init__(self) -> None:
         self.run = ""

@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 
-from ..ledger.events import Entry, Event, Layer
+from ..ledger.events import KINDS, Entry, Event, Layer
 from ..ledger.reader import Reader
 from .candidates import CandidateFold
 from .episodes import Episode
-from .fold import feed
+from .fold import Fold, feed
 from .memory import MemoryFold
 from .point import resolve
 from .run import Checkpoint, Deployment, Evaluation, ModelUse, Round, RunFold
@@ -26,7 +26,9 @@ class EpisodeCount(msgspec.Struct):
 
 
 class State:
-    """What the events up to `seq` amount to. Feed it further events as any fold."""
+    """What the events up to `seq` amount to. It hears further events as any fold does."""
+
+    types = frozenset(KINDS)
 
     def __init__(self, path: Path) -> None:
         self.path = path  # the run's folder
@@ -43,11 +45,15 @@ class State:
     def entries(self) -> tuple[Entry, ...]:
         return tuple(self.memory.entries.values())
 
+    @property
+    def folds(self) -> tuple[Fold, ...]:
+        """Its parts: fed one by one they spare each other's events."""
+        return self.run, self.memory, self.candidates
+
     def hear(self, seq: int, event: Event) -> None:
         """Take in one event. Raises UnknownEvent or BadEvent."""
-        self.run.hear(seq, event)
-        self.memory.hear(seq, event)
-        self.candidates.hear(seq, event)
+        for fold in self.folds:
+            fold.hear(seq, event)
 
     def summary(self) -> "Summary":
         """The state as plain data, ready for JSON."""
@@ -140,5 +146,5 @@ def state_at(run_dir: Path, point: str | int = "end") -> State:
     run_dir = Path(run_dir)
     state = State(run_dir)
     with Reader(run_dir / LEDGER) as reader:
-        feed(reader, state, upto=resolve(reader, str(point)))
+        feed(reader, *state.folds, upto=resolve(reader, str(point)))
     return state
