@@ -55,6 +55,7 @@ class Director(Role):
         self._finished: dict[str, str] = {}
         self._outcomes: dict[str, ev.OutcomeMeasured] = {}
         self._critiques: dict[str, ev.CritiqueWritten] = {}
+        self.evaluated: dict[str, ev.EvaluationFinished] = {}
         self.ready = anyio.Event()
         self.on_episode: Callable[[Job, Judgement], None] = lambda job, judgement: None
 
@@ -70,6 +71,8 @@ class Director(Role):
                 self._finished[event.subject] = finished.status
             case "outcome.measured":
                 self._outcomes[event.subject] = ev.payload(event)
+            case "evaluation.finished":
+                self.evaluated[event.subject] = ev.payload(event)
             case "critique.written":
                 self._critiques[event.subject] = ev.payload(event)
 

@@ -77,9 +77,11 @@ class Proposer(Role):
             await self._reflect(self._request)
 
     async def _propose(self, episode: EpisodeView, event: Event) -> None:
-        memory = self._base or self._memory.resolve(episode.started.memory)
-        if not episode.started.memory.layers:
-            memory = ()
+        wanted = episode.started.memory
+        if self._base:
+            memory = tuple(entry for entry in self._base if entry.layer in wanted.layers)
+        else:
+            memory = self._memory.resolve(wanted)
         evidence = self._before(episode.started) if episode.started.memory.explore else []
         answer = self.model.propose(episode, memory, evidence)
         data = ev.ProgramProposed(

@@ -217,3 +217,11 @@ class Trainer(Director):
         with anyio.move_on_after(30):
             await self.until(lambda: name in self._signed)
         self.progress(Progress(f"checkpoint {name} " + ("signed" if name in self._signed else "NOT signed: no signing key")))
+
+    def frozen_at(self, name: str) -> int:
+        """Sequence number of the event that froze this checkpoint."""
+        return self._frozen[name]
+
+    def checkpoints(self) -> tuple[str, ...]:
+        """Names frozen so far, in order."""
+        return tuple(self._frozen)

@@ -7,8 +7,9 @@ from . import topics
 from .events import ACTORS, KINDS, Actor, Visibility
 from .topics import ANY, VISIBILITIES, covers
 
-# Actors that hear privileged events. The runner says them and need not hear them.
-PRIVILEGED: Final[frozenset[str]] = frozenset({"verifier", "governor"})
+# Actors that hear privileged events: the judges, and those who report results to people. The runner says them and need
+# not hear them. Proposer and deployer never.
+PRIVILEGED: Final[frozenset[str]] = frozenset({"verifier", "governor", "trainer", "operator"})
 MAX_PACKET: Final = 16 << 20  # bytes of one MQTT packet, on every broker
 
 

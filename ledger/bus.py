@@ -107,11 +107,11 @@ class Bus:
             self._outbox.forget(batch)
             raise
 
-    async def follow(self, after: int = 0) -> AsyncGenerator[Committed, None]:
+    async def follow(self, after: int = 0, *, live: bool = True) -> AsyncGenerator[Committed, None]:
         """Committed events that this actor may see, with a sequence number above `after`: in order, each once.
 
-        First those that are in the ledger, then new ones as they are committed, without end. Raises LedgerWentBack
-        if the ledger is shorter than what was read from it.
+        First those that are in the ledger, then new ones as they are committed, without end; with `live` False it
+        ends when it has caught up. Raises LedgerWentBack if the ledger is shorter than what was read from it.
         """
         reader = _Reader(Follower(after, privileged=self.privileged))
         self._readers.add(reader)
@@ -122,6 +122,8 @@ class Bus:
                 ready = reader.follower.ready
                 while ready:
                     yield ready.popleft()
+                if not live and not reader.follower.behind:
+                    return
                 await self._more(reader)
         finally:
             self._readers.discard(reader)

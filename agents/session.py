@@ -1,0 +1,149 @@
+"""A training run from start to end, a snapshot by hand, and what a run will cost."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from ..backends.api import API_HASH
+from ..backends.sim import suites
+from ..ledger import events as ev
+from ..ledger.reader import Reader
+from ..replay.state import LEDGER
+from ..replay.memory import MemoryFold
+from ..replay.fold import feed
+from ..replay.runs import find_run
+from .config import RunConfig, parts
+from .crew import Link, linked, seats, together
+from .errors import ConfigError, RunMismatch
+from .governor import Governor
+from .models import proposer_model
+from .pool import Pool, local_pool
+from .proposer import Proposer
+from .runner import Runner
+from .trainer import Progress, Trainer
+from .verifier import Verifier
+
+Report = Callable[[Progress], None]
+SECONDS_AN_EPISODE = 1.5  # core-seconds, seen on two cores without a GPU
+CANDIDATES_A_ROUND = 4
+
+
+@dataclass(frozen=True)
+class TrainResult:
+    run: str
+    path: Path
+    checkpoints: tuple[str, ...]
+    skills: int
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a run does at most; trials depend on how many candidates there are."""
+
+    tasks: int
+    episodes: int
+    trials: int
+    seconds: float
+
+
+def resolve(suite: str, names: tuple[str, ...]) -> list[ev.Task]:
+    """Tasks by name ("12" or "12+15"); all of the suite without names. Raises UnknownSuite, UnknownTask, ConfigError."""
+    wanted = [parts(name) for name in names] or [(i,) for i in range(suites.count_tasks(suite))]
+    found = [suites.load_task(suite, ids) for ids in wanted]
+    return [
+        ev.Task(suite=task.suite, parts=task.parts, instruction=task.instruction, scene=task.scene) for task in found
+    ]
+
+
+def check_states(config: RunConfig, tasks: list[ev.Task]) -> None:
+    """Raises ConfigError where a task has fewer initial states than the partition names."""
+    last = max(high for _, high in config.states.values())
+    for task in tasks:
+        count = suites.load_task(task.suite, task.parts).states
+        if last >= count:
+            raise ConfigError(
+                f"{task.suite} task {'+'.join(map(str, task.parts))} has {count} initial states, but the partition goes "
+                f"up to {last}; give smaller ranges in the configuration's [states]"
+            )
+
+
+async def train(
+    config: RunConfig, home: Path, broker: str | None, resume: bool, progress: Report = lambda progress: None
+) -> TrainResult:
+    """Train, freeze and sign. Raises RunMismatch where the run exists and is not to be resumed."""
+    tasks = resolve(config.suite, config.tasks)
+    brain_tasks = resolve(config.suite, config.brain_tasks or config.tasks)
+    check_states(config, tasks + brain_tasks)
+    path = home / config.run
+    if broker is None and (path / LEDGER).exists() and not resume:
+        raise RunMismatch(f"there is a run {config.run} in {home} already; go on with --resume, or choose another --run")
+    async with linked(home, broker) as link, local_pool(config.workers) as pool:
+        trainer = await crew_train(link, config, tasks, brain_tasks, pool, progress)
+    return TrainResult(config.run, path, trainer.checkpoints(), len(trainer.memory.entries))
+
+
+async def crew_train(
+    link: Link,
+    config: RunConfig,
+    tasks: list[ev.Task],
+    brain_tasks: list[ev.Task],
+    pool: Pool,
+    progress: Report,
+    afterwards: Callable[[Trainer], Awaitable[None]] | None = None,
+) -> Trainer:
+    """Run all roles in this process until training, and what comes `afterwards`, is done."""
+    run = config.run
+    async with seats(link, run, "proposer", "runner", "verifier", "governor", "trainer") as buses:
+        proposer_bus, runner_bus, verifier_bus, governor_bus, trainer_bus = buses
+        trainer = Trainer(trainer_bus, config, tasks, brain_tasks, progress)
+        roles = [
+            Proposer(proposer_bus, run, proposer_model(config.proposer_model, config.seed)),
+            Runner(runner_bus, run, pool),
+            Governor(governor_bus, run, gated=config.governor, verified=config.verifier),
+            trainer,
+        ]
+        if config.verifier:
+            roles.append(Verifier(verifier_bus, run))
+
+
+        async def work() -> None:
+            await trainer.train()
+            if afterwards is not None:
+                await afterwards(trainer)
+
+        await together(roles, work)
+        return trainer
+
+
+async def freeze(run: str, home: Path, layer: ev.Layer, name: str, broker: str | None) -> None:
+    """Freeze a layer of a finished or interrupted run by hand, and have it signed."""
+    fold = MemoryFold()
+    with Reader(find_run(home, run) / LEDGER) as reader:
+        feed(reader, fold)
+    if layer in fold.frozen:
+        raise RunMismatch(f"the {layer} of {run} is frozen already; `skill2real checkpoints {run}` lists its checkpoints")
+    frozen = ev.LayerFrozen(name=name, layer=layer, memory_hash=fold.hash, api_hash=API_HASH)
+    async with linked(home, broker) as link, link.bus(run, "operator") as bus:
+        seqs = await bus.publish(ev.make(run, "layer.frozen", "operator", frozen, subject=name))
+        async for committed in bus.follow(seqs[0]):
+            event = ev.decode(committed.raw)
+            if event.type == "checkpoint.signed" and event.subject == name:
+                return
+
+
+def estimate(config: RunConfig) -> Estimate:
+    """Episodes, trial episodes and seconds that a run takes at most on this configuration's workers."""
+    tasks = len(resolve(config.suite, config.tasks))
+    brain = len(resolve(config.suite, config.brain_tasks or config.tasks))
+    episodes = config.episodes * (tasks * config.cerebellum_rounds + brain * config.brain_rounds)
+    rounds = config.cerebellum_rounds + config.brain_rounds
+    trials = 2 * config.trials * CANDIDATES_A_ROUND * rounds if config.governor else 0
+    return Estimate(tasks, episodes, trials, SECONDS_AN_EPISODE * (episodes + trials) / config.workers)
+
+
+def as_dict(config: RunConfig) -> dict[str, object]:
+    """The configuration as plain values, for `--json` and events."""
+    values: dict[str, object] = msgspec.to_builtins(config)
+    return values
