@@ -1,0 +1,308 @@
+"""Where a parallel gripper can close on a measured thing, and where it has to go to put the thing down.
+
+Tool frame: origin between the finger tips, x along the closing direction, z along the approach. Every
+candidate is checked against the points that were seen, with the fingers fully open, over the whole way
+from its start.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import geometry
+from .geometry import UP, Array
+from .perception.measuring import Body
+
+Style = Literal["auto", "centre", "rim", "handle", "bar"]
+Trouble = Literal["too_wide", "no_clearance", "unreachable", "not_found"]
+Reachable = Callable[[list[Array]], bool]
+
+_FINGER_THICK = 0.015  # outwards, along the closing direction
+_FINGER_BREADTH = 0.022  # across it
+_PALM_BREADTH = 0.07
+_PALM_HEIGHT = 0.09
+_TOUCHING = 3  # more points than this inside the hand are a collision; fewer are noise
+_LEAST_GAP = 0.003  # between an open finger and the thing, each side
+_OFF_SUPPORT = 0.012  # the tips stay this far above what the thing stands on …
+_OFF_SUPPORT_SHARE = 0.4  # … or this share of the thing's height, if that is less
+_DIRECTIONS = 12
+_RIM_PLACES = 24
+_CLEAR = 0.06  # start: the tips are this far before the thing's nearest part
+
+
+@dataclass(frozen=True)
+class Gripper:
+    """Lengths in metres; closing: the present closing direction in the base frame."""
+
+    max_width: float
+    hand_width: float
+    finger_length: float
+    closing: Array
+
+
+@dataclass(frozen=True)
+class Grip:
+    """start, tool: 4×4 tool_to_base before and at the place where the fingers close or open. width: of
+    what is between them. score: 0 to 1, higher is better."""
+
+    start: Array
+    tool: Array
+    width: float
+    score: float
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A point (3,) near which to close along a direction (3,). span: how far to both sides the part to be
+    held can reach. cost: what speaks against it beforehand."""
+
+    point: Array
+    closing: Array
+    span: float
+    cost: float
+
+
+def plan_grasp(
+    body: Body,
+    scene: Array,
+    gripper: Gripper,
+    style: Style,
+    depth: float,
+    approach: Array,
+    rank: int,
+    reachable: Reachable,
+) -> Grip | Trouble:
+    """The `rank`-th best grasp of a thing among all points seen (N, 3), in the base frame."""
+    places = list(_places(body, gripper, style, approach))
+    if not places:
+        return "not_found"
+    near = scene[np.hypot(*(scene[:, :2] - body.centre[:2]).T) < 0.45]
+    obstacles = np.concatenate([near, body.cloud])
+    tried = [_settle(place, body, obstacles, gripper, depth, approach) for place in places]
+    grips = sorted((g for g in tried if isinstance(g, Grip)), key=lambda g: -g.score)
+    for grip in grips:
+        possible = _turned_to_reach(grip, gripper, reachable)
+        if possible is not None:
+            if rank == 0:
+                return possible
+            rank -= 1
+    if grips:
+        return "unreachable" if rank == 0 else "not_found"
+    return "no_clearance" if "no_clearance" in tried else "too_wide"
+
+
+def _places(body: Body, gripper: Gripper, style: Style, approach: Array) -> Iterator[_Place]:
+    if style in ("auto", "centre"):
+        yield from _centre_places(body, gripper, approach, 0.3 if style == "auto" and body.hollow else 0.0)
+    if style in ("auto", "rim") and (body.hollow or style == "rim"):
+        yield from _rim_places(body, approach)
+    if style in ("auto", "handle") and body.handle is not None:
+        middle, outward = body.handle
+        for turn in (0.0, math.pi / 6, -math.pi / 6):
+            closing = geometry.rotation(approach, turn) @ geometry.across(
+                np.cross(outward, approach), approach
+            )
+            yield _Place(middle, closing, 0.03, abs(turn) / 4 + (0.35 if style == "auto" else 0.0))
+    if style == "bar":
+        # `across` finds some perpendicular where the axis is along the approach
+        yield _Place(
+            body.centre, geometry.across(np.cross(body.axis, approach), approach), gripper.max_width, 0.0
+        )
+
+
+def _centre_places(body: Body, gripper: Gripper, approach: Array, cost: float) -> Iterator[_Place]:
+    yaw = body.rectangle.yaw
+    narrow = np.array([-math.sin(yaw), math.cos(yaw), 0.0])
+    first = geometry.across(narrow, approach)
+    middle = body.centre if body.circle else np.array([body.rectangle.x, body.rectangle.y, body.centre[2]])
+    for k in range(_DIRECTIONS):
+        turn = k * math.pi / _DIRECTIONS
+        # a body with corners is held across its sides
+        slant = (
+            0.0 if body.circle else 0.3 * min(turn, abs(math.pi / 2 - turn), math.pi - turn) / (math.pi / 4)
+        )
+        yield _Place(middle, geometry.rotation(approach, turn) @ first, gripper.max_width, cost + slant)
+
+
+def _rim_places(body: Body, approach: Array) -> Iterator[_Place]:
+    """Around the upper edge, closing across the wall."""
+    if body.circle:
+        c = body.circle
+        for k in range(_RIM_PLACES):
+            angle = 2 * math.pi * k / _RIM_PLACES
+            outward = np.array([math.cos(angle), math.sin(angle), 0.0])
+            point = np.array([c.x, c.y, body.top]) + outward * (c.radius - 0.004)
+            yield _Place(point, geometry.across(outward, approach), 0.025, 0.0)
+        return
+    r = body.rectangle
+    along = np.array([math.cos(r.yaw), math.sin(r.yaw), 0.0])
+    sideways = np.array([-along[1], along[0], 0.0])
+    middle = np.array([r.x, r.y, body.top])
+    for outward, half, other, other_half in (
+        (along, r.length / 2, sideways, r.width / 2),
+        (sideways, r.width / 2, along, r.length / 2),
+    ):
+        for sign in (1.0, -1.0):
+            for share in (0.0, 0.4, -0.4):
+                point = middle + outward * sign * (half - 0.006) + other * share * other_half
+                yield _Place(point, geometry.across(outward, approach), 0.025, abs(share) / 4)
+
+
+def _settle(
+    place: _Place, body: Body, obstacles: Array, gripper: Gripper, depth: float, approach: Array
+) -> Grip | Trouble:
+    """Finds how deep the fingers go at a place, centres them on what is between them, and checks the
+    hand's way."""
+    tool = geometry.pose_matrix(place.point, approach, place.closing)
+    local = geometry.transform(geometry.inverse(tool), body.cloud)
+    beside = np.abs(local[:, 1]) < _FINGER_BREADTH / 2
+    within = beside & (np.abs(local[:, 0]) < place.span)
+    if within.sum() < 3:
+        return "not_found"
+    nearest = float(np.sort(local[within, 2])[min(2, int(within.sum()) - 1)])
+    tip = nearest + depth
+    if approach[2] < -0.7:
+        tip = min(tip, _deepest(tool, approach, body))
+    if tip <= nearest:
+        return "no_clearance"
+    held = local[within & (local[:, 2] < tip + 0.004)]
+    low, high = np.quantile(held[:, 0], (0.01, 0.99))
+    width = float(high - low)
+    if width > gripper.max_width - 2 * _LEAST_GAP:
+        return "too_wide"
+    tool[:3, 3] += tool[:3, 0] * float(low + high) / 2 + approach * tip
+    travel = (tip - nearest) + _CLEAR
+    if collides(tool, obstacles, gripper, gripper.max_width, travel):
+        return "no_clearance"
+    start = tool.copy()
+    start[:3, 3] -= approach * travel
+    turn = math.acos(min(1.0, abs(float(tool[:3, 0] @ geometry.across(gripper.closing, approach)))))
+    cost = place.cost + 0.4 * width / gripper.max_width + 0.15 * turn / (math.pi / 2)
+    return Grip(start, tool, width, max(0.0, 1.0 - cost))
+
+
+def _deepest(tool: Array, approach: Array, body: Body) -> float:
+    """How far along the approach from the tool's origin the tips may go before they are too near to the
+    support."""
+    reserve = min(_OFF_SUPPORT, _OFF_SUPPORT_SHARE * (body.top - body.bottom))
+    return float((body.bottom + reserve - tool[2, 3]) / approach[2])
+
+
+def collides(tool: Array, points: Array, gripper: Gripper, opening: float, travel: float) -> bool:
+    """Whether the open hand touches points (N, 3) anywhere on its last `travel` metres along the approach."""
+    local = geometry.transform(geometry.inverse(tool), points)
+    x, y, z = np.abs(local[:, 0]), np.abs(local[:, 1]), local[:, 2]
+    finger = (x > opening / 2) & (x < opening / 2 + _FINGER_THICK) & (y < _FINGER_BREADTH / 2)
+    finger &= (z < 0.0) & (z > -gripper.finger_length - travel)
+    palm = (x < gripper.hand_width / 2) & (y < _PALM_BREADTH / 2)
+    palm &= (z < -gripper.finger_length) & (z > -gripper.finger_length - _PALM_HEIGHT - travel)
+    return int((finger | palm).sum()) > _TOUCHING
+
+
+def _turned_to_reach(grip: Grip, gripper: Gripper, reachable: Reachable) -> Grip | None:
+    """A gripper is the same turned by half a turn: the nearer to its present state first."""
+    sign = 1.0 if float(grip.tool[:3, 0] @ gripper.closing) >= 0.0 else -1.0
+    for s in (sign, -sign):
+        flip = np.diag([s, s, 1.0, 1.0])
+        start, tool = grip.start @ flip, grip.tool @ flip
+        if reachable([start, tool]):
+            return Grip(start, tool, grip.width, grip.score)
+    return None
+
+
+def plan_place(
+    target: Array,
+    body: Body,
+    grip: Grip,
+    scene: Array,
+    gripper: Gripper,
+    clearance: float,
+    yaw: float | None,
+    reachable: Reachable,
+) -> Grip | Trouble:
+    """Where the hand goes so that the held thing's middle is over `target` (3,) and its bottom `clearance`
+    above it; higher only as far as the hand would otherwise touch what was seen. yaw None: unturned, or
+    else turned as little as makes it possible."""
+    base = np.array([*body.centre[:2], body.bottom])
+    elsewhere = scene[~_around(scene, body)]
+    near = elsewhere[np.hypot(*(elsewhere[:, :2] - target[:2]).T) < 0.35]
+    turns = [0.0, *(s * k * math.pi / 6 for k in (1, 2, 3) for s in (1, -1)), math.pi]
+    if yaw is not None:
+        turn = geometry.turn_between(body.rectangle.yaw, yaw)
+        turns = [turn, turn - math.copysign(math.pi, turn)]
+    trouble: Trouble = "no_clearance"
+    for turn in turns:
+        tool = np.eye(4)
+        spin = geometry.rotation(UP, turn)
+        tool[:3, :3] = spin @ grip.tool[:3, :3]
+        tool[:3, 3] = target + spin @ (grip.tool[:3, 3] - base) + UP * clearance
+        lifted = _lift_clear(tool, near, gripper, grip.width)
+        if lifted is None:
+            continue
+        start = _above(lifted, near, body, grip, target)
+        for height in (start, (start + lifted[2, 3]) / 2, lifted[2, 3] + 0.02):
+            above = lifted.copy()
+            above[2, 3] = height
+            if reachable([above, lifted]):
+                lift = float(lifted[2, 3] - tool[2, 3])
+                score = max(0.0, 1.0 - 5.0 * lift - 0.1 * abs(turn))
+                return Grip(above, lifted, grip.width, score)
+        trouble = "unreachable"
+    return trouble
+
+
+def _around(points: Array, body: Body) -> NDArray[np.bool_]:
+    """Which points lie where the thing itself was seen."""
+    low, high = body.cloud.min(axis=0) - 0.01, body.cloud.max(axis=0) + 0.01
+    low[2] = body.bottom + 0.004
+    return np.asarray(((points > low) & (points < high)).all(axis=1))
+
+
+def _lift_clear(tool: Array, near: Array, gripper: Gripper, width: float) -> Array | None:
+    """The tool raised as little as needed for the hand to touch nothing, None where 0.3 m do not help."""
+    opening = min(width + 0.01, gripper.max_width)
+    for step in range(31):
+        raised = tool.copy()
+        raised[2, 3] += 0.01 * step
+        if not collides(raised, near, gripper, opening, 0.0):
+            return raised
+    return None
+
+
+def _above(tool: Array, near: Array, body: Body, grip: Grip, target: Array) -> float:
+    """Tool height from which the held thing goes straight down without touching what stands around its
+    target."""
+    reach = math.hypot(body.rectangle.length, body.rectangle.width) / 2 + 0.04
+    beside = near[np.hypot(*(near[:, :2] - target[:2]).T) < reach]
+    highest = float(np.sort(beside[:, 2])[-3]) if len(beside) >= 3 else float(target[2])
+    hanging = float(grip.tool[2, 3] - body.bottom)
+    return max(float(tool[2, 3]) + 0.05, highest + hanging + 0.03)
+
+
+def tool_for_view(
+    camera_to_tool: Array,
+    target: Array,
+    distance: float,
+    direction: Array,
+    closing: Array,
+    reachable: Reachable,
+) -> Array | None:
+    """tool_to_base from which the camera sees `target` (3,) in the middle, `distance` away along
+    `direction`; turned about the line of sight as little as possible from the present closing direction.
+    None: out of reach."""
+    camera = geometry.pose_matrix(target - direction * distance, direction, np.array([0.0, 1.0, 0.0]))
+    tool = camera @ geometry.inverse(camera_to_tool)
+    now, wanted = (v - direction * float(v @ direction) for v in (tool[:3, 0], closing))
+    angle = math.atan2(float(np.cross(now, wanted) @ direction), float(now @ wanted))
+    for turn in (0.0, *(s * k * math.pi / 6 for k in (1, 2, 3) for s in (1, -1)), math.pi):
+        spin = np.eye(4)
+        spin[:3, :3] = geometry.rotation(direction, angle + turn)
+        spin[:3, 3] = camera[:3, 3] - spin[:3, :3] @ camera[:3, 3]
+        turned = np.asarray(spin @ tool)
+        if reachable([turned]):
+            return turned
+    return None

@@ -1,0 +1,326 @@
+"""Separate things in one picture: what is connected, in the picture and on the table, and what stands on
+what."""
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from . import grid
+from .grid import Grid
+from .sight import Mask, Sight
+
+Labels = NDArray[np.int32]
+
+CELL = 0.004
+_JUMP = 0.01  # neighbouring pixels further apart than this, and than 2.5 pitches, are not one surface
+_GAP = 0.025  # neighbouring cells further apart in height than this are not one thing
+_LEAST_PIXELS = 20
+_LEAST_AREA = 0.8e-4  # square metres
+_LEVEL_AREA = 45e-4  # a surface that things can stand on
+_STANDING_AREA = 1.5e-4  # a thing that stands on another
+_STANDING_HEIGHT = 0.012
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Pixels (mask H×W) of one thing in one picture. support: height of what it stands on, metres."""
+
+    sight: Sight
+    mask: Mask
+    support: float
+
+
+def find_pieces(sight: Sight, above: float, within: Mask | None = None) -> list[Piece]:
+    """Separate things that rise more than `above` over the table, in no particular order."""
+    rising = _above(sight, sight.table + above)
+    if within is not None:
+        rising &= within
+    pieces: list[Piece] = []
+    for mask in _separate(sight, rising):
+        pieces.extend(_unstack(sight, _fill(sight, mask, above), sight.table, above))
+    return [piece for piece in pieces if _substantial(piece)]
+
+
+def clipped(piece: Piece) -> bool:
+    """Whether the thing runs out of the picture or behind the robot's hand."""
+    mask = piece.mask
+    if mask[0].any() or mask[-1].any() or mask[:, 0].any() or mask[:, -1].any():
+        return True
+    beside = cv2.dilate(mask.astype(np.uint8), np.ones((5, 5), np.uint8)).astype(bool)
+    return int((beside & piece.sight.robot).sum()) >= 4
+
+
+def _substantial(piece: Piece) -> bool:
+    count = int(piece.mask.sum())
+    if count < _LEAST_PIXELS:
+        return False
+    points = piece.sight.points[piece.mask]
+    area = Grid.around(points, CELL).occupied(points).sum() * CELL**2
+    return bool(area >= _LEAST_AREA)
+
+
+def _above(sight: Sight, height: float) -> Mask:
+    return np.asarray(sight.bridging & (sight.bridged[..., 2] > height))
+
+
+def _separate(sight: Sight, candidates: Mask) -> list[Mask]:
+    """Masks of connected things: joined across pixels where depth does not jump, and across cells of the
+    table where heights do not; what lies inside a thing's outline and below its rim, or on top of it,
+    belongs to it."""
+    patches = np.where(sight.seen, _patches(sight, candidates), 0)
+    patches = _renumber(patches, patches > 0)
+    count = int(patches.max())
+    if count == 0:
+        return []
+    joined = _join(sight, patches, count)
+    merged = _join_enclosed(sight, joined)
+    return [merged == label for label in range(1, int(merged.max()) + 1)]
+
+
+def _patches(sight: Sight, candidates: Mask) -> Labels:
+    """Labels from 1 of pixels connected without a jump in depth."""
+    points, reach = sight.bridged, np.maximum(_JUMP, 2.5 * sight.pitch)
+    number = np.full(candidates.shape, -1, dtype=np.int64)
+    total = int(candidates.sum())
+    number[candidates] = np.arange(total)
+    starts, ends = [], []
+    for a, b in (
+        (np.s_[:, :-1], np.s_[:, 1:]),
+        (np.s_[:-1, :], np.s_[1:, :]),
+    ):
+        both = candidates[a] & candidates[b]
+        near = np.zeros_like(both)
+        step = points[a][both] - points[b][both]
+        near[both] = np.einsum("ij,ij->i", step, step) < reach[a][both] ** 2
+        starts.append(number[a][near])
+        ends.append(number[b][near])
+    labels = np.zeros(candidates.shape, dtype=np.int32)
+    labels[candidates] = _connected(total, np.concatenate(starts), np.concatenate(ends)) + 1
+    return labels
+
+
+def _connected(count: int, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> Labels:
+    graph = coo_array((np.ones(len(starts), dtype=np.int8), (starts, ends)), shape=(count, count))
+    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int32)
+
+
+def _join(sight: Sight, patches: Labels, count: int) -> Labels:
+    """Joins patches that meet in the table's plane at like heights."""
+    where = patches > 0
+    points, owner = sight.points[where], patches[where]
+    raster = Grid.around(points, max(CELL, 1.4 * float(np.median(sight.pitch[where]))))
+    i, j = raster.index(points)
+    # per cell and patch the lowest and highest point
+    key = (i * raster.shape[1] + j) * (count + 1) + owner
+    order = np.argsort(key, kind="stable")
+    keys, first = np.unique(key[order], return_index=True)
+    low = np.minimum.reduceat(points[order, 2], first)
+    high = np.maximum.reduceat(points[order, 2], first)
+    cell, label = keys // (count + 1), keys % (count + 1)
+    bounds = np.searchsorted(cell, np.arange(raster.shape[0] * raster.shape[1] + 1))
+    most = int((bounds[1:] - bounds[:-1]).max())
+    starts, ends = [], []
+    for di in (0, 1):
+        for dj in (-1, 0, 1):
+            other_cell = cell + di * raster.shape[1] + dj
+            for k in range(most):
+                at = bounds[np.minimum(other_cell, len(bounds) - 2)] + k
+                valid = at < bounds[np.minimum(other_cell + 1, len(bounds) - 1)]
+                a, b = np.nonzero(valid)[0], at[valid]
+                differ = label[a] != label[b]
+                a, b = a[differ], b[differ]
+                gap = np.maximum(low[a], low[b]) - np.minimum(high[a], high[b])
+                meet = gap < _GAP
+                starts.append(label[a][meet] - 1)
+                ends.append(label[b][meet] - 1)
+    joined = _connected(count, np.concatenate(starts), np.concatenate(ends)) + 1
+    result = np.zeros_like(patches)
+    result[where] = joined[owner - 1]
+    return result
+
+
+def _join_enclosed(sight: Sight, labels: Labels) -> Labels:
+    """Gives what lies within another thing's outline on the table to that thing: the floor of a basket
+    whose walls are not seen, the neck of a bottle seen from above."""
+    where = labels > 0
+    count = int(labels.max())
+    if count < 2:
+        return labels
+    points, owner = sight.points[where], labels[where]
+    raster = Grid.around(points, max(CELL, float(np.median(sight.pitch[where]))))
+    figures = np.zeros((count + 1, *raster.shape), dtype=np.uint8)
+    i, j = raster.index(points)
+    figures[owner, i, j] = 1
+    area = figures.sum(axis=(1, 2))
+    parent = np.arange(count + 1)
+    for big in np.argsort(-area, kind="stable"):
+        if big == 0 or parent[big] != big or area[big] < 12:
+            continue
+        outline = grid.hull(figures[big])
+        for small in range(1, count + 1):
+            if small == big or parent[small] != small or area[small] >= area[big]:
+                continue
+            if (figures[small] & outline).sum() > 0.75 * area[small]:
+                parent[small] = big
+    for label in range(1, count + 1):
+        while parent[label] != parent[parent[label]]:
+            parent[label] = parent[parent[label]]
+    return _renumber(parent[labels], where)
+
+
+def _renumber(labels: NDArray[np.signedinteger], where: Mask) -> Labels:
+    result = np.zeros(labels.shape, dtype=np.int32)
+    result[where] = np.unique(labels[where], return_inverse=True)[1] + 1
+    return result
+
+
+def _fill(sight: Sight, mask: Mask, above: float) -> Mask:
+    """Adds the low inside of a hollow thing: pixels that it surrounds, where they are many or not quite on
+    the table (a plate's middle, not the table seen through a mug's handle)."""
+    filled = grid.fill(np.pad(mask.astype(np.uint8), 1))[1:-1, 1:-1].astype(bool)
+    height = sight.points[..., 2] - sight.table
+    inside = filled & ~mask & sight.seen & (height > -0.01)
+    if inside.sum() < 0.15 * filled.sum():
+        inside &= height > above / 2
+    return np.asarray(mask | inside)
+
+
+def _unstack(sight: Sight, mask: Mask, support: float, above: float, depth: int = 2) -> list[Piece]:
+    """A thing and the things that stand free on a flat surface of it, each as a piece of its own."""
+    if depth == 0 or int(mask.sum()) < 4 * _LEAST_PIXELS:
+        return [Piece(sight, mask, support)]
+    points = sight.points[mask]
+    raster = Grid.around(points, max(CELL, float(np.median(sight.pitch[mask]))))
+    heights = raster.highest(points)
+    known = np.isfinite(heights)
+    for level in _levels(heights[known], raster.cell):
+        standing = mask & _above(sight, level + max(above, _STANDING_HEIGHT * 0.7))
+        flat = (known & (np.abs(heights - level) < 0.006)).astype(np.uint8)
+        free = [part for part in _separate(sight, standing) if _stands_free(sight, part, raster, flat, level)]
+        if free:
+            rest = mask & ~np.logical_or.reduce(free)
+            pieces = [Piece(sight, rest, support)]
+            for part in free:
+                pieces.extend(_unstack(sight, part, level, above, depth - 1))
+            return pieces
+    return [Piece(sight, mask, support)]
+
+
+def _levels(heights: NDArray[np.float64], cell: float) -> list[float]:
+    """Heights at which a thing has wide level surfaces, lowest first."""
+    low, high = float(heights.min()), float(heights.max())
+    if high - low < _STANDING_HEIGHT:
+        return []
+    step = 0.004
+    counts = np.histogram(heights, bins=np.arange(low - step, high + 2 * step, step))[0]
+    near = np.convolve(counts, np.ones(3), mode="same")
+    least = max(_LEVEL_AREA / cell**2, 0.12 * len(heights))
+    levels = []
+    for k in range(1, len(near) - 1):
+        if near[k] >= least and near[k] >= near[k - 1] and near[k] > near[k + 1]:
+            around = heights[np.abs(heights - (low - step + (k + 0.5) * step)) < 1.5 * step]
+            levels.append(float(np.median(around)))
+    return levels
+
+
+def _stands_free(sight: Sight, part: Mask, raster: Grid, flat: grid.Cells, level: float) -> bool:
+    """Whether a part is a thing that stands on the level surface `flat`, rather than its rim, wall or
+    back."""
+    points = sight.points[part]
+    if len(points) < _LEAST_PIXELS or np.quantile(points[:, 2], 0.9) < level + _STANDING_HEIGHT:
+        return False
+    figure = raster.occupied(points)
+    if figure.sum() * raster.cell**2 < _STANDING_AREA:
+        return False
+    outline = grid.hull(figure)
+    # a rim or a wall has the surface it bounds inside its outline
+    if (flat & outline).sum() > max(0.12 * flat.sum(), 0.3 * outline.sum()):
+        return False
+    ring = grid.grow(figure, 3) & ~grid.grow(figure, 1) & 1
+    return bool((ring & grid.grow(flat, 1)).sum() > 0.4 * ring.sum())
+
+
+def piece_in_box(sight: Sight, box: tuple[int, int, int, int], above: float) -> Piece | None:
+    """The thing whose bounds match a box (u0, v0, u1, v1) best, None where nothing in it stands out.
+    Things standing on other things, and parts cut off at several heights, are tried as well."""
+    u0, v0, u1, v1 = box
+    du, dv = max(3, (u1 - u0) // 3), max(3, (v1 - v0) // 3)
+    window = np.zeros(sight.seen.shape, dtype=bool)
+    window[max(v0 - dv, 0) : v1 + dv, max(u0 - du, 0) : u1 + du] = True
+    inner = np.zeros_like(window)
+    inner[v0:v1, u0:u1] = True
+    candidates = find_pieces(sight, above, window)
+    heights = sight.points[..., 2][inner & sight.seen]
+    if len(heights):
+        low, high = float(np.quantile(heights, 0.02)), float(np.quantile(heights, 0.98))
+        for share in (0.0, 0.25, 0.5):
+            cut = low + share * (high - low) + above / 2
+            if cut > sight.table + above:
+                rising = window & _above(sight, cut)
+                candidates += [Piece(sight, m, cut - above / 2) for m in _separate(sight, rising)]
+        flat = inner & sight.seen & (np.abs(sight.points[..., 2] - sight.table) >= above / 3)
+        candidates += [Piece(sight, m, sight.table) for m in _separate(sight, flat)]
+    scored = [(_box_match(piece.mask, box), -k) for k, piece in enumerate(candidates) if _substantial(piece)]
+    best = max(scored, default=(0.0, 0))
+    return candidates[-best[1]] if best[0] > 0.25 else None
+
+
+def _box_match(mask: Mask, box: tuple[int, int, int, int]) -> float:
+    """Intersection over union of a mask's bounds and a box."""
+    a = bounds(mask)
+    width = min(a[2], box[2]) - max(a[0], box[0])
+    height = min(a[3], box[3]) - max(a[1], box[1])
+    if width <= 0 or height <= 0:
+        return 0.0
+    shared = width * height
+    return shared / ((a[2] - a[0]) * (a[3] - a[1]) + (box[2] - box[0]) * (box[3] - box[1]) - shared)
+
+
+def bounds(mask: Mask) -> tuple[int, int, int, int]:
+    """u0, v0, u1, v1 of a mask that is not empty; u1 and v1 lie outside."""
+    columns, rows = np.nonzero(mask.any(axis=0))[0], np.nonzero(mask.any(axis=1))[0]
+    return int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1
+
+
+def piece_under(pieces: list[Piece], point: NDArray[np.float64], slack: float) -> Piece | None:
+    """The piece whose points come nearest to a point (3,), within `slack`; one that the point lies over or
+    in counts as near, so the middle of something hollow will do."""
+    best, best_score = None, slack
+    for piece in pieces:
+        points = piece.sight.points[piece.mask]
+        off = points - point
+        beside = np.hypot(off[:, 0], off[:, 1])
+        score = float(np.sqrt((off**2).sum(axis=1)).min())
+        raster = Grid.around(np.vstack([points, point[None]]), 2 * CELL)
+        i, j = raster.index(point[None])
+        if grid.hull(raster.occupied(points))[i[0], j[0]] and points[:, 2].min() - slack < point[2]:
+            over = max(0.0, float(point[2] - points[:, 2].max()))
+            score = min(score, over + 0.2 * float(beside.min()))
+        if score < best_score:
+            best, best_score = piece, score
+    return best
+
+
+def piece_at(pieces: list[Piece], cloud: NDArray[np.float64], slack: float) -> Piece | None:
+    """The piece that shares most of the table's plane and height with a cloud (N, 3) of the same thing."""
+    best, best_score = None, 0.15
+    for piece in pieces:
+        points = piece.sight.points[piece.mask]
+        raster = Grid.around(np.vstack([points, cloud]), 2 * CELL)
+        reach = max(1, round(slack / raster.cell))
+        a, b = raster.occupied(points), raster.occupied(cloud)
+        shared_a = (a & grid.grow(b, reach)).sum() / a.sum()
+        shared_b = (b & grid.grow(a, reach)).sum() / b.sum()
+        low = max(np.quantile(points[:, 2], 0.05), np.quantile(cloud[:, 2], 0.05))
+        high = min(np.quantile(points[:, 2], 0.95), np.quantile(cloud[:, 2], 0.95))
+        if low - high > 2.5 * slack:
+            continue
+        # what one view cuts off still lies within what the other shows
+        score = float(max(shared_a, shared_b) * (0.3 + min(shared_a, shared_b)))
+        if score > best_score:
+            best, best_score = piece, score
+    return best
