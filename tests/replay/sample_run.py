@@ -104,12 +104,19 @@ class Writer:
             )
             self.say("trial.finished", "governor", trial, id)
 
-    def judge(self, id: str, verdict: str, reason: str, statistic: ev.Statistic | None = None) -> None:
+    def judge(
+        self,
+        id: str,
+        verdict: str,
+        reason: str,
+        decision: ev.Statistic | None = None,
+        completion: ev.Statistic | None = None,
+    ) -> None:
         given = ev.VerdictGiven(
             verdict=verdict,  # type: ignore[arg-type]
             reason=reason,
-            decision=statistic,
-            completion=statistic,
+            decision=decision,
+            completion=completion or decision,
             failures_with={"slipped": 2},
         )
         self.say("verdict.given", "governor", given, id)

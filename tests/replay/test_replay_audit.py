@@ -89,14 +89,25 @@ def test_a_name_or_its_beginning_finds_its_story(state: State) -> None:
         audit_skill(state, "c1")
 
 
-@pytest.mark.parametrize("change", [{"wins": 10}, {"p": 0.01}, {"with_candidate": 18}])
-def test_a_verdict_that_its_trials_contradict(tmp_path: Path, change: dict[str, float]) -> None:
+@pytest.mark.parametrize("which", ["decision", "completion"])
+@pytest.mark.parametrize("change", [{"wins": 10}, {"losses": 2}, {"without": 8}, {"with_candidate": 18}])
+def test_a_verdict_that_its_trials_contradict(tmp_path: Path, which: str, change: dict[str, int]) -> None:
+    assert recounted(tmp_path / "right", STATISTIC, STATISTIC) is True
+    wrong = msgspec.structs.replace(STATISTIC, **change)
+    said = (wrong, STATISTIC) if which == "decision" else (STATISTIC, wrong)
+    assert recounted(tmp_path / "wrong", *said) is False
+
+
+def test_a_verdict_with_a_wrong_p(tmp_path: Path) -> None:
+    assert recounted(tmp_path, msgspec.structs.replace(STATISTIC, p=0.01), STATISTIC) is False
+
+
+def recounted(folder: Path, decision: ev.Statistic, completion: ev.Statistic) -> bool | None:
     w = Writer()
     w.propose("c1", entry("can"))
     w.try_out("c1", RESULTS)
-    w.judge("c1", "accepted", "so they say", msgspec.structs.replace(STATISTIC, **change))
-    story = audit_candidate(state_at(write(tmp_path / "r", w.events)), "c1")
-    assert story.recount.agrees is False
+    w.judge("c1", "accepted", "so they say", decision, completion)
+    return audit_candidate(state_at(write(folder, w.events)), "c1").recount.agrees
 
 
 def test_trials_of_a_candidate_that_is_still_tried(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sample_run import RUN, entry, sample, write
+from sample_run import RUN, Writer, entry, sample, write
 
 from skill2real.ledger import events as ev
 from skill2real.ledger.memory import memory_hash
@@ -257,6 +257,22 @@ def test_an_event_heard_twice_changes_no_memory() -> None:
         before = copy.deepcopy(tuple(fold.history()))
         fold.hear(seq, one)
         assert tuple(fold.history()) == before
+
+
+def test_a_resumed_run_starts_open_episodes_anew() -> None:
+    w = Writer()
+    w.episode("e1", success=True)
+    w.episode("e2", success=False)
+    started, proposed = w.events[5], w.events[6]
+    resumed = ev.make(RUN, "run.resumed", "trainer", ev.RunResumed(packages={}))
+    state = folded([*w.events[:5], started, proposed, resumed])
+    assert [(e.id, e.status) for e in state.run.episodes.values()] == [("e1", "done"), ("e2", "lost")]
+    state = folded([started], state, after=8)
+    again = state.run.episodes["e2"]
+    assert (again.seq, again.status, again.programs) == (9, "open", [])
+    state = folded([started], State(Path("nowhere")))
+    state = folded([*w.events[:5], started], state, after=1)
+    assert list(state.run.episodes) == ["e1", "e2"]  # in the order of their last beginning
 
 
 def test_memory_with_a_candidate_and_by_layer() -> None:
