@@ -207,7 +207,7 @@ def check_ledger(
             for row in rows:
                 check.row(row)
         _integrity(db, check)
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # damage can spoil SQLite's own messages
         check.note(check.seq, f"after this event the file cannot be read ({error})")
     finally:
         db.close()
@@ -234,9 +234,10 @@ def _chunks(db: sqlite3.Connection) -> Iterable[list[tuple[object, ...]]]:
     rows = db.execute(f"{query} ORDER BY seq LIMIT ?", (_CHUNK_ROWS,)).fetchall()
     while rows:
         yield rows
-        rows = db.execute(
-            f"{query} WHERE seq > ? ORDER BY seq LIMIT ?", (rows[-1][0], _CHUNK_ROWS)
-        ).fetchall()
+        last = rows[-1][0]
+        rows = db.execute(f"{query} WHERE seq > ? ORDER BY seq LIMIT ?", (last, _CHUNK_ROWS)).fetchall()
+        if rows and rows[-1][0] <= last:
+            raise sqlite3.DatabaseError("its pages are out of order")
 
 
 def _integrity(db: sqlite3.Connection, check: _Check) -> None:

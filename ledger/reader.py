@@ -39,7 +39,7 @@ class Reader:
     def _rows(self, query: str, values: tuple[object, ...]) -> list[tuple[object, ...]]:
         try:
             return self._db.execute(query, values).fetchall()
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise NotALedger(
                 f"{self.path} cannot be read ({error}); run `skill2real verify` and restore it from a copy."
             ) from error

@@ -59,15 +59,22 @@ def authorize_writer(
     return sqlite3.SQLITE_DENY
 
 
+def primary_code(error: Exception) -> int:
+    """SQLite's result code without its details; SQLITE_ERROR where Python's module failed by itself."""
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+
+
 def check_header(connection: sqlite3.Connection, path: Path) -> bool:
     """True for a ledger that can be read, False for an empty file; raises NotALedger or LedgerTooNew."""
     try:
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-    except sqlite3.DatabaseError as error:
-        if error.sqlite_errorcode in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-            raise NotALedger(f"{path} is not a ledger ({error}); name a run's ledger.db.") from error
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # damage can spoil SQLite's own messages
+        if primary_code(error) in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR):
+            raise NotALedger(
+                f"{path} is not a ledger, or damaged ({error}); name a run's ledger.db, or restore a copy."
+            ) from error
         raise
     if application == 0 and version == 0 and tables == 0:
         return False
@@ -118,7 +125,7 @@ def open_read_only(path: Path) -> sqlite3.Connection:
             # On a read-only medium SQLite cannot make the WAL's index; without a WAL the file is complete.
             wal = path.with_name(path.name + "-wal")
             pending = wal.exists() and wal.stat().st_size > 0
-            if pending or error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CANTOPEN:
+            if pending or primary_code(error) != sqlite3.SQLITE_CANTOPEN:
                 raise
             connection.close()
             connection = sqlite3.connect(uri + "&immutable=1", uri=True, isolation_level=None)

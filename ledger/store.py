@@ -13,7 +13,7 @@ import aiosqlite
 from .errors import DiskFull, LedgerBusy, LedgerError
 from .events import Event, Visibility
 from .merkle import Tree, leaf_hash
-from .schema import authorize_writer, prepare, read_only_uri
+from .schema import authorize_writer, prepare, primary_code, read_only_uri
 
 CONFLICT: Final = 0  # in place of a sequence number: the id is known, with other bytes
 _CHUNK: Final = 10_000
@@ -126,12 +126,12 @@ class Store:
             raise
 
     def _explain(self, error: sqlite3.Error) -> LedgerError:
-        if error.sqlite_errorcode in _NO_ROOM:
+        if getattr(error, "sqlite_errorcode", 0) in _NO_ROOM:
             return DiskFull(
                 f"No room to write {self.path} ({error}); free some space on its disk. Nothing was lost: "
                 "events that were not acknowledged are tried again."
             )
-        if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
+        if primary_code(error) == sqlite3.SQLITE_BUSY:
             return LedgerBusy(f"Another program holds {self.path} ({error}); close it and try again.")
         return LedgerError(f"{self.path} cannot be written ({error}); check the disk, then verify the run.")
 
