@@ -45,7 +45,7 @@ ENTRIES = (entry("bowl", depth=0.025), entry("can", depth=0.03, styles=["centre"
 
 
 async def fill(path: Path, key: SigningKey | None, *, tail: int = 4) -> None:
-    """A run with blobs, two checkpoints C1 and B1 (signed if there is a key), and `tail` events after them."""
+    """A run with blobs, checkpoints C1 and B1 (signed if there is a key), and `tail` events after them."""
     blobs = Blobs(path.parent / "blobs")
     prompt, response = blobs.put(b"prompt"), blobs.put(b"response")
     store = await Store.open(path)
@@ -55,7 +55,9 @@ async def fill(path: Path, key: SigningKey | None, *, tail: int = 4) -> None:
             pair(
                 "model.called",
                 "proposer",
-                ModelCalled(role="proposer", model="m", input_tokens=1, output_tokens=1, seconds=0.1, cost=0.0),
+                ModelCalled(
+                    role="proposer", model="m", input_tokens=1, output_tokens=1, seconds=0.1, cost=0.0
+                ),
                 blobs=(prompt, response),
             ),
         ]

@@ -188,7 +188,12 @@ def test_no_changed_value_gets_through(text, tmp_path_factory, data):
     for step in path[:-1]:
         at = at[step]
     at[path[-1]] = data.draw(
-        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20) | st.just([])
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.floats(allow_nan=False)
+        | st.text(max_size=20)
+        | st.just([])
     )
     try:
         verified = load(tmp_path_factory.getbasetemp(), content)
@@ -216,5 +221,5 @@ def test_the_memory_hash_names_content_not_order():
     assert memory_hash((turned, second)) == memory_hash((first, second))
     different = [(), (first,), (second,), (first, entry("b", y=3)), (first, entry("c", y=2))]
     assert len({memory_hash(m) for m in [*different, (first, second)]}) == 6
-    with pytest.raises(ValueError, match="one id|have the id a"):
+    with pytest.raises(ValueError, match="have the id a"):
         memory_hash((first, first))

@@ -159,7 +159,9 @@ def test_a_careful_forgery_below_a_checkpoint(copy, data):
     raws = [row[-1] for row in rows]
     if how == "change":
         event = decode(raws[at])
-        raws[at] = encode(type(event)(**{f: getattr(event, f) for f in event.__struct_fields__} | {"time": "then"}))
+        raws[at] = encode(
+            type(event)(**{f: getattr(event, f) for f in event.__struct_fields__} | {"time": "then"})
+        )
     elif how == "remove":
         del raws[at]
     elif how == "swap":
@@ -352,7 +354,10 @@ def test_nothing_to_verify(tmp_path):
 
 def test_a_later_checkpoint_extends_an_earlier_one(run, tmp_path):
     with Reader(run) as reader:
-        assert [(f.name, f.seq, f.signed.tree_size) for f in checkpoints(reader)] == [("C1", 9, 9), ("B1", 17, 17)]
+        assert [(f.name, f.seq, f.signed.tree_size) for f in checkpoints(reader)] == [
+            ("C1", 9, 9),
+            ("B1", 17, 17),
+        ]
         old, new = (open_note(f.signed.note, KEY.verifier) for f in checkpoints(reader))
         proof = prove_extends(reader, old, new.size)
         verify_extends(old, new, proof)

@@ -41,7 +41,12 @@ def tuned(monkeypatch):
 def stored(version: int, data: bytes) -> bytes:
     return encode(
         Event(
-            id=new_id(), run=RUN, type="gripper.tuned", version=version, actor="operator", data=msgspec.Raw(data)
+            id=new_id(),
+            run=RUN,
+            type="gripper.tuned",
+            version=version,
+            actor="operator",
+            data=msgspec.Raw(data),
         )
     )
 
