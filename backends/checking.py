@@ -86,7 +86,7 @@ class Checker:
             if isinstance(error.exception(), NotImplementedError) and _line(error) > end:
                 return None
             return Rejection("syntax", _refused(error, offset))
-        self.close()  # a parser that has learned `del`: the text was begun, and is dropped at its first operation
+        self.close()  # a parser that has learned `del`: the text was begun; it ends at its first operation
         return None
 
     def _opened(self) -> MontySession:

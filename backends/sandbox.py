@@ -150,6 +150,11 @@ class Session:
     ) -> None:
         self.close()
 
+    @property
+    def worker_pid(self) -> int | None:
+        """Process id of the interpreter; None while there is none or a program computes."""
+        return self._interpreter.worker_pid if self._interpreter else None
+
     def _checked_out(self) -> MontySession:
         if self._interpreter is None:
             session = self._pool.checkout(

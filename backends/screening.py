@@ -12,21 +12,9 @@ from typing import Final
 
 from .api import OPERATIONS
 from .arguments import BadArgument, check_range, signature
+from .stub import MODULES
 from .trace import Rejection
 
-MODULES: Final = (
-    "bisect",
-    "collections",
-    "copy",
-    "dataclasses",
-    "functools",
-    "itertools",
-    "json",
-    "math",
-    "random",
-    "re",
-    "typing",
-)
 _DYNAMIC: Final = ("eval", "exec", "compile", "globals", "locals", "vars", "__import__", "open", "input")
 _SUPPRESSION: Final = re.compile(r"#\s*(type|ty|pyright|mypy)\s*:\s*ignore|no_type_check")
 _UNSUPPORTED: Final = {

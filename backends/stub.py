@@ -8,13 +8,26 @@ from collections.abc import Iterator, Mapping, Sequence
 
 _FROZEN = "@dataclass(frozen=True, init=False)"
 _LIMIT = 110
+MODULES = (
+    "bisect",
+    "collections",
+    "copy",
+    "dataclasses",
+    "functools",
+    "itertools",
+    "json",
+    "math",
+    "random",
+    "re",
+    "typing",
+)
 _PREAMBLE = """\
 Robot operations, version {version}. A program is Python text. It is type-checked against the declarations
-below before anything moves, so annotate the parameters of your own functions. There are no files, no network,
-no generators and no del; of the standard library math, re, json and random can be imported. Types without
-__init__ are only returned by operations. Names that a program defines are kept for the next program of the
-episode. The value of its last expression and what it prints are shown to you afterwards, as are the failed
-results that it never looked at.
+below before anything moves; the parameters of its own functions must be annotated. Types without __init__ are
+only returned by operations. Of the standard library it can import {modules}.
+There are no files, no network, no generators, no del, no async, no map, filter or getattr.
+Names that a program defines are kept for the next program of the episode. The value of its last expression
+and what it prints are shown to you afterwards, as are the failed results whose ok or reason it never looked at.
 """
 
 
@@ -44,7 +57,7 @@ def fingerprint(stub: str) -> str:
 
 def documentation(stub: str, version: str) -> str:
     """The contract as a model reads it: how programs run, then the stub."""
-    return _PREAMBLE.format(version=version) + "\n" + stub
+    return _PREAMBLE.format(version=version, modules=", ".join(MODULES)) + "\n" + stub
 
 
 def _docstring(node: ast.Module | ast.ClassDef | ast.FunctionDef) -> str:
