@@ -1,1 +1,1 @@
-"""LIBERO and robosuite as robot cells: suites, worlds, the device that programs reach, and truth for judges."""
+"""LIBERO and robosuite as robot cells: suites, worlds, the device for programs, and truth for judges."""

@@ -1,4 +1,4 @@
-"""Where the arm stands in a MuJoCo model: indices of its joints, motors and fingers, and its fixed geometry."""
+"""An arm in a MuJoCo model: indices of its joints, motors and fingers, and its fixed geometry."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..device import Matrix
-from .library import load
+from .shapes import geom_points, subtree
 
 Indices = NDArray[np.intp]
 
@@ -16,8 +16,8 @@ Indices = NDArray[np.intp]
 class Arm:
     """One arm of a model. Joint arrays follow the arm from base to hand.
 
-    base_to_world, tool_to_hand: 4×4. tool_to_hand: origin in the plane of the finger ends, x along the closing
-    direction, z along the fingers. hand_bodies: the hand and all that is fixed to it.
+    base_to_world, tool_to_hand: 4×4. tool_to_hand: origin in the plane of the finger ends, x along the
+    closing direction, z along the fingers. hand_bodies: the hand and all that is fixed to it.
     """
 
     joints: Indices
@@ -66,10 +66,8 @@ def find_arm(robot: Any, model: Any, data: Any) -> Arm:
     base, hand = model.body(robot.robot_model.root_body).id, model.body(prefix + "right_hand").id
     fingers = [model.joint(name).id for name in robot.gripper_joints] if robot.has_gripper else []
     finger_motors = robot._ref_joint_gripper_actuator_indexes if fingers else []
-    hand_bodies = _subtree(model, hand)
-    finger_bodies = tuple(
-        frozenset(_subtree(model, int(model.jnt_bodyid[joint])).tolist()) for joint in fingers
-    )
+    hand_bodies = np.array(subtree(model, hand), dtype=np.intp)
+    finger_bodies = tuple(frozenset(subtree(model, int(model.jnt_bodyid[joint]))) for joint in fingers)
     tool, hand_width, finger_length = _tool(robot, model, data, hand, hand_bodies, fingers)
     return Arm(
         joints=joints,
@@ -92,30 +90,22 @@ def find_arm(robot: Any, model: Any, data: Any) -> Arm:
     )
 
 
-def _subtree(model: Any, root: int) -> Indices:
-    inside = [root]
-    for body in range(root + 1, model.nbody):  # MuJoCo numbers parents before children
-        if model.body_parentid[body] in inside:
-            inside.append(body)
-    return np.array(inside, dtype=np.intp)
-
-
 def _tool(
     robot: Any, model: Any, data: Any, hand: int, hand_bodies: Indices, fingers: list[int]
 ) -> tuple[Matrix, float, float]:
-    """Tool pose in the world, width of the hand across the fingers' motion, and how far the fingers stand out."""
+    """Tool pose in the world, width of the hand along the closing direction, length of the fingers."""
     site = model.site(robot.gripper.important_sites["grip_site"]).id
     z = data.site_xmat[site].reshape(3, 3)[:, 2]
     x = -data.xaxis[fingers[0]] if fingers else data.site_xmat[site].reshape(3, 3)[:, 0]
     x = x - z * (x @ z)
     x /= np.linalg.norm(x)
     tool = pose(data.site_xpos[site], np.column_stack([x, np.cross(z, x), z]))
-    moving = {body for joint in fingers for body in _subtree(model, int(model.jnt_bodyid[joint])).tolist()}
+    moving = {body for joint in fingers for body in subtree(model, int(model.jnt_bodyid[joint]))}
     ends, palm, width = [0.0], [-0.2], [0.0]
     for geom in range(model.ngeom):
         body = int(model.geom_bodyid[geom])
         if body in hand_bodies and model.geom_contype[geom] | model.geom_conaffinity[geom]:
-            points = (_corners(model, data, geom) - tool[:3, 3]) @ tool[:3, :3]
+            points = (geom_points(model, data, geom) - tool[:3, 3]) @ tool[:3, :3]
             if body in moving or not fingers:
                 ends.append(points[:, 2].max())
             else:
@@ -123,17 +113,3 @@ def _tool(
                 width.append(np.ptp(points[:, 0]))
     tool[:3, 3] += z * max(ends)
     return tool, float(max(width)), float(max(ends) - max(palm))
-
-
-def _corners(model: Any, data: Any, geom: int) -> NDArray[np.float64]:
-    """Points in the world that span a geom: a mesh's vertices, else the corners of its box."""
-    if model.geom_type[geom] == load().mujoco.mjtGeom.mjGEOM_MESH:
-        mesh = model.geom_dataid[geom]
-        start = model.mesh_vertadr[mesh]
-        local = np.array(model.mesh_vert[start : start + model.mesh_vertnum[mesh]], dtype=np.float64)
-    else:
-        middle, half = model.geom_aabb[geom, :3], model.geom_aabb[geom, 3:]
-        signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
-        local = middle + signs * half
-    world: NDArray[np.float64] = local @ data.geom_xmat[geom].reshape(3, 3).T + data.geom_xpos[geom]
-    return world

@@ -1,7 +1,7 @@
-"""The control loop: computed torque on the MuJoCo model, far faster than robosuite's own loop, and repeatable to the bit.
+"""The control loop: computed torque on the MuJoCo model, fast, and repeatable to the bit.
 
-A tick is 10 ms: one torque, held for five physics steps. Goals and events are watched every fifth tick, which is the
-rate at which LIBERO judges success.
+A tick is 10 ms: one torque, held for five physics steps. Goals and events are watched every fifth tick,
+which is the rate at which LIBERO judges success.
 """
 
 from collections.abc import Callable
@@ -42,6 +42,7 @@ class Control:
         self._mass = np.zeros((model.nv, model.nv))
         self._block = np.ix_(arm.dofs, arm.dofs)
         self.watch: Callable[[], None] = lambda: None
+        self.gripped: Callable[[bool], None] = lambda closing: None
         self.reset()
 
     def reset(self) -> None:
@@ -49,7 +50,7 @@ class Control:
         self.goal: Joints = self._data.qpos[self.arm.qpos].copy()
         self._offset = np.zeros_like(self.goal)
         self._fingers = self._data.qpos[self.arm.finger_qpos].copy()
-        self.sent_width = self.width
+        self.sent_width, self.opening = self.width, False
         self._felt = np.zeros(3)
         self._ticks = 0
 
@@ -58,7 +59,7 @@ class Control:
     @property
     def joints(self) -> Joints:
         """Measured joint positions, rad."""
-        return self._data.qpos[self.arm.qpos].copy()
+        return np.array(self._data.qpos[self.arm.qpos])
 
     @property
     def tool(self) -> Matrix:
@@ -72,7 +73,7 @@ class Control:
 
     @property
     def force(self) -> NDArray[np.float64]:
-        """Force on the hand in the base frame, N: the arm's own weight removed, that of a held thing included."""
+        """Force on the hand in the base frame, N, without the arm's own weight, with a held thing's."""
         return self._felt.copy()
 
     @property
@@ -88,7 +89,7 @@ class Control:
             self._hold()
 
     def follow(self, path: Trajectory, force: float, press: float, tolerance: float) -> Motion:
-        """Follows a trajectory, then settles on its end. `blocked`: more force than allowed, or not within tolerance."""
+        """Follows a trajectory, then settles. `blocked`: more force than allowed, or not within tolerance."""
         if len(path.joints) * self.tick > _LONGEST:
             return self._ended("timeout", 0, path.joints[-1], 0.0, False)
         still, largest, pushed = self._felt.copy(), 0.0, 0.0
@@ -125,7 +126,7 @@ class Control:
         sign = np.sign(self._model.actuator_ctrlrange[arm.finger_motors].sum(axis=1))
         gain = self._model.actuator_gainprm[arm.finger_motors, 0]
         target = sign * width / len(sign)
-        self.sent_width, still = width, 0
+        self.opening, self.sent_width, still = width > self.width, width, 0
         for k in range(round(1.5 / self.tick)):
             place = self._data.qpos[arm.finger_qpos]
             step = np.clip(target - self._fingers, -_FINGER_SPEED * self.tick, _FINGER_SPEED * self.tick)
@@ -136,6 +137,7 @@ class Control:
             still = still + 1 if slow and (arrived or k > 20) else 0
             if still >= 8:
                 break
+        self.gripped(not self.opening)
         return self._ended("", 1, self.goal, 0.0, self.holding)
 
     def _settle(

@@ -1,4 +1,4 @@
-"""The depth error model, like a stereo depth camera of the D435 class: disparity noise, its steps, and holes at edges."""
+"""The depth error model of a D435-like stereo camera: disparity noise, its steps, holes at edges."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ def _edges(depth: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def _hidden(disparity: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Pixels that the second imager, to the right, does not see: something to their right covers them there."""
+    """Pixels that the second imager, to the right, does not see, since something covers them there."""
     place = np.arange(disparity.shape[1]) - disparity
     nearest = np.minimum.accumulate(place[:, ::-1], axis=1)[:, ::-1]
     hidden = np.zeros(disparity.shape, dtype=np.bool_)

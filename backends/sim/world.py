@@ -1,5 +1,6 @@
 """An episode's world in simulation, and the cache that keeps one environment a scene."""
 
+import copy
 from collections import OrderedDict
 from typing import Any
 
@@ -12,13 +13,14 @@ from .library import load
 from .rendering import Renderer
 from .scene import Scene
 from .suites import SimTask
+from .truth import Recorder
 
-_SETTLE_START, _SETTLE_END = 0.3, 1.5  # s; the end waits for rest, at most this long
+_SETTLE_START, _SETTLE_END = 1.0, 1.5  # s, longest wait for rest
 _REST = 0.02  # m/s and rad/s
 
 
 class SimWorld:
-    """A task set to an initial state. It lives until its scene is opened again; then every use raises SimError."""
+    """A task set to an initial state. It lives until its scene is opened again; then it raises SimError."""
 
     def __init__(
         self, scene: Scene, renderer: Renderer, task: SimTask, state: int, size: tuple[int, int]
@@ -27,11 +29,13 @@ class SimWorld:
         self.instruction = task.instruction
         scene.place(task, state)
         self._generation = scene.generation
-        self._success = False
         self._outcome: Outcome | None = None
         self.device = SimDevice(scene, renderer, size, f"{task.name}#{state}")
-        self.device.control.wait(_SETTLE_START)
-        self.device.control.watch = self._watch
+        self._settle(_SETTLE_START)
+        self._recorder = Recorder(scene, task, self.device.control)
+        self.device.control.watch = self._recorder.watch
+        self.device.control.gripped = self._recorder.gripped
+        self.device.captured = self._recorder.captured
 
     def digest(self) -> str:
         self._alive()
@@ -41,24 +45,25 @@ class SimWorld:
         """Lets the scene come to rest with the arm still, once, then measures."""
         self._alive()
         if self._outcome is None:
-            self._settle()
-            self._watch()
-            held = [self._scene.holds(condition) for condition in self._task.goal]
-            self._outcome = Outcome(self._success, all(held), sum(held) / len(held), self.truth())
+            self._settle(_SETTLE_END)
+            self._recorder.watch()
+            self._recorder.settled()
+            record = self._recorder.record()
+            held = [bool(condition["held"]) for condition in record["goal"]]
+            self._outcome = Outcome(self._recorder.success, all(held), sum(held) / len(held), record)
         return self._outcome
 
     def truth(self) -> dict[str, Any]:
-        return {}
+        """The privileged record as of now, without letting the scene come to rest (see truth.py)."""
+        self._alive()
+        return copy.deepcopy(self._recorder.record())
 
-    def _watch(self) -> None:
-        if not self._success:
-            self._success = all(self._scene.holds(condition) for condition in self._task.goal)
-
-    def _settle(self) -> None:
+    def _settle(self, longest: float) -> None:
+        """Waits with the arm still until the rest of the scene hardly moves, at least 0.3 s."""
         data, control = self._scene.data, self.device.control
         loose = np.ones(self._scene.model.nv, dtype=np.bool_)
         loose[control.arm.dofs] = loose[control.arm.finger_dofs] = False
-        for step in range(round(_SETTLE_END / 0.1)):
+        for step in range(round(longest / 0.1)):
             control.wait(0.1)
             if step >= 2 and np.abs(data.qvel[loose]).max(initial=0.0) < _REST:
                 break
@@ -70,7 +75,7 @@ class SimWorld:
 
 
 class WorldCache:
-    """Keeps up to `limit` scenes with their models and pictures' textures, the least recently used one goes first.
+    """Keeps up to `limit` scenes with their models and textures; the least recently used one goes first.
 
     size: width and height of pictures. Not for use from several threads.
     """

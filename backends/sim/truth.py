@@ -1,0 +1,284 @@
+"""What really happened in an episode, for Verifier and Governor only: goals, objects, grasps, captures.
+
+The record is plain data (JSON), lengths in metres in the robot's base frame. Nothing of it may reach a
+program. A box is {centre, half (extents), rotation (3×3, row by row)}.
+
+goal: the conditions, in order
+    predicate; thing, target (names of objects); region (of the target, or ""); held (at the end);
+    ever (at any watched step)
+objects: by name
+    kind; fixed; start, end (boxes)
+joints: drawers, doors and knobs, by name
+    object; start, end, low, high
+captures: one for each picture, in order
+    frame; camera; objects (by name: a box with pixels [u0, v0, u1, v1], or null outside the picture)
+grips: one for each closing or opening of the gripper, in order
+    closing; tool; width; between (objects that every finger touches); touched (objects that the hand
+    touched since the last grip)
+holds: one for each time that a thing was held, in order
+    thing; grip (index of the closing); lifted (highest rise); ended ("held", "released" or "slipped");
+    tool (where it was let go); rest (its centre afterwards, or null); goals (one for each condition with
+    a target: condition, its index; offset, rest minus the target's centre; fits, whether the condition
+    holds for this thing)
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .control import Control
+from .scene import Scene
+from .shapes import Points, body_box, box_corners, subtree
+from .suites import SimTask
+
+Record = dict[str, Any]
+_LOST = 4  # watched steps without touch by both fingers that make a slip
+_CALM, _CALM_STEPS = 0.01, 4  # m/s, watched steps: a thing that stays slower for so long has come to rest
+
+
+class Recorder:
+    """Follows one episode. Called by the control loop at watched steps and grips, and at each picture."""
+
+    def __init__(self, scene: Scene, task: SimTask, control: Control) -> None:
+        self._scene, self._task, self._control = scene, task, control
+        self._to_base = np.linalg.inv(control.arm.base_to_world)
+        self._boxes = {
+            name: body_box(scene.model, scene.data, body) for name, body in sorted(scene.objects.items())
+        }
+        self._owner = np.full(scene.model.nbody, -1)
+        self._names = list(self._boxes)
+        for index, name in enumerate(self._names):
+            self._owner[subtree(scene.model, scene.objects[name])] = index
+        self._hand = np.isin(np.arange(scene.model.nbody), control.arm.hand_bodies)
+        self._ever = [False] * len(task.goal)
+        self._touched: set[str] = set()
+        self._hold: Record | None = None
+        self._height = 0.0
+        self._missing = 0
+        self._falling: tuple[Record, int] | None = None
+        self.success = False
+        self._record: Record = {
+            "objects": {
+                name: {
+                    "kind": scene.kinds[name],
+                    "fixed": not _free(scene.model, scene.objects[name]),
+                    "start": self.box(name),
+                }
+                for name in self._names
+            },
+            "joints": self._joints("start", {}),
+            "captures": [],
+            "grips": [],
+            "holds": [],
+        }
+
+    def box(self, name: str) -> Record:
+        """Where a thing is now."""
+        body = self._scene.objects[name]
+        rotation = self._to_base[:3, :3] @ self._scene.data.xmat[body].reshape(3, 3)
+        middle, half = self._boxes[name]
+        position = self._to_base[:3, :3] @ self._scene.data.xpos[body] + self._to_base[:3, 3]
+        return {
+            "centre": _plain(position + rotation @ middle),
+            "half": _plain(half),
+            "rotation": _plain(rotation.ravel()),
+        }
+
+    def watch(self) -> None:
+        """A watched step of the control loop."""
+        if not self.success:
+            held = [self._scene.holds(condition) for condition in self._task.goal]
+            self._ever = [before or now for before, now in zip(self._ever, held, strict=True)]
+            self.success = all(held)
+        touching, between = self._contacts()
+        self._touched |= touching
+        if self._hold is not None:
+            thing = self._hold["thing"]
+            height = self._centre(thing)[2]
+            self._hold["lifted"] = max(self._hold["lifted"], round(height - self._height, 4))
+            self._missing = 0 if thing in between else self._missing + 1
+            if self._missing >= _LOST and not self._control.opening:
+                self._let_go("slipped")
+        if self._falling is not None:
+            hold, calm = self._falling
+            calm = calm + 1 if self._speed(hold["thing"]) < _CALM else 0
+            self._falling = (hold, calm)
+            if calm >= _CALM_STEPS:
+                self._rested()
+
+    def gripped(self, closing: bool) -> None:
+        """The fingers have closed or opened."""
+        self._rested()
+        touching, between = self._contacts()
+        tool = _plain(self._control.tool[:3, 3])
+        self._record["grips"].append(
+            {
+                "closing": closing,
+                "tool": tool,
+                "width": round(self._control.width, 4),
+                "between": sorted(between),
+                "touched": sorted(self._touched | touching),
+            }
+        )
+        self._touched = set()
+        if self._hold is not None and self._hold["thing"] not in between:
+            self._let_go("released" if not closing else "slipped")
+        if closing and self._hold is None and between:
+            thing = min(between, key=lambda name: float(np.prod(self._boxes[name][1])))
+            self._hold = {
+                "thing": thing,
+                "grip": len(self._record["grips"]) - 1,
+                "lifted": 0.0,
+                "ended": "held",
+                "tool": tool,
+                "rest": None,
+                "goals": [],
+            }
+            self._record["holds"].append(self._hold)
+            self._height, self._missing = self._centre(thing)[2], 0
+
+    def captured(
+        self,
+        frame: int,
+        camera: str,
+        intrinsics: NDArray[np.float64],
+        camera_to_base: NDArray[np.float64],
+        size: Any,
+    ) -> None:
+        """A picture has been taken."""
+        to_camera = np.linalg.inv(camera_to_base)
+        objects = {}
+        for name in self._names:
+            box = self.box(name)
+            corners = box_corners(np.zeros(3), np.array(box["half"])) @ np.reshape(box["rotation"], (3, 3)).T
+            seen = (corners + box["centre"]) @ to_camera[:3, :3].T + to_camera[:3, 3]
+            objects[name] = box | {"pixels": _pixels(seen, intrinsics, size)}
+        self._record["captures"].append({"frame": frame, "camera": camera, "objects": objects})
+
+    def record(self) -> Record:
+        """The record as of now."""
+        if self._hold is not None:
+            self._hold["tool"] = _plain(self._control.tool[:3, 3])
+        goal = [
+            {
+                "predicate": condition[0],
+                "thing": self._thing(condition[1]),
+                "target": self._thing(condition[2]) if len(condition) > 2 else "",
+                "region": next((name for name in condition[1:] if name not in self._boxes), ""),
+                "held": self._scene.holds(condition),
+                "ever": ever,
+            }
+            for condition, ever in zip(self._task.goal, self._ever, strict=True)
+        ]
+        self._joints("end", self._record["joints"])
+        for name in self._names:
+            self._record["objects"][name]["end"] = self.box(name)
+        return {"goal": goal, "fixture_seed": self._scene.seed} | self._record
+
+    def settled(self) -> None:
+        """The scene has come to rest at the end of the episode."""
+        self._rested()
+
+    def _let_go(self, how: str) -> None:
+        assert self._hold is not None
+        self._hold |= {"ended": how, "tool": _plain(self._control.tool[:3, 3])}
+        self._falling, self._hold = (self._hold, 0), None
+
+    def _rested(self) -> None:
+        """Measures where the thing last let go has come to rest."""
+        if self._falling is None:
+            return
+        hold, self._falling = self._falling[0], None
+        rest = self._centre(hold["thing"])
+        hold["rest"] = _plain(rest)
+        for index, condition in enumerate(self._task.goal):
+            if len(condition) > 2 and hold["thing"] != self._thing(condition[2]):
+                hold["goals"].append(
+                    {
+                        "condition": index,
+                        "offset": _plain(rest - self._place(condition[2])),
+                        "fits": self._scene.holds((condition[0], hold["thing"], *condition[2:])),
+                    }
+                )
+
+    def _contacts(self) -> tuple[set[str], set[str]]:
+        """Names of the things that the hand touches, and of those that every finger touches."""
+        data, fingers = self._scene.data, self._control.arm.finger_bodies
+        bodies = self._scene.model.geom_bodyid[data.contact.geom[: data.ncon]]
+        bodies = np.concatenate([bodies, bodies[:, ::-1]])
+        bodies = bodies[self._hand[bodies[:, 0]] & (self._owner[bodies[:, 1]] >= 0)]
+        if not len(bodies):
+            return set(), set()
+        things = self._owner[bodies[:, 1]]
+        touched = [set(things[[body in finger for body in bodies[:, 0]]].tolist()) for finger in fingers]
+        between = set.intersection(*touched) if touched else set()
+        return {self._names[k] for k in things}, {self._names[k] for k in between}
+
+    def _centre(self, name: str) -> Points:
+        return np.array(self.box(name)["centre"])
+
+    def _place(self, name: str) -> Points:
+        """Centre of a thing, or of a region of one."""
+        if name in self._boxes:
+            return self._centre(name)
+        place: Points = self._to_base[:3, :3] @ self._scene.region(name) + self._to_base[:3, 3]
+        return place
+
+    def _thing(self, name: str) -> str:
+        return name if name in self._boxes else self._scene.owner(name)
+
+    def _speed(self, name: str) -> float:
+        joint = self._scene.model.body_jntadr[self._scene.objects[name]]
+        if joint < 0:
+            return 0.0
+        start = self._scene.model.jnt_dofadr[joint]
+        return float(np.abs(self._scene.data.qvel[start : start + 3]).max())
+
+    def _joints(self, moment: str, joints: Record) -> Record:
+        model, data = self._scene.model, self._scene.data
+        for joint in range(model.njnt):
+            owner = self._owner[model.jnt_bodyid[joint]]
+            if owner >= 0 and model.jnt_type[joint] >= 2:  # slides and hinges
+                low, high = (round(float(limit), 4) for limit in model.jnt_range[joint])
+                entry = {"object": self._names[owner], "low": low, "high": high}
+                value = round(float(data.qpos[model.jnt_qposadr[joint]]), 4)
+                joints.setdefault(model.joint(joint).name, entry)[moment] = value
+        return joints
+
+
+def object_at(objects: Record, x: float, y: float, z: float, margin: float = 0.03) -> str:
+    """Name of the thing at a point in the base frame, "" if none is within `margin` metres of its box.
+
+    objects: name → box, such as a capture's `objects`. Of several that hold the point, the smallest: the
+    thing in the basket rather than the basket.
+    """
+    best, name = (margin, 0.0), ""
+    for candidate, box in objects.items():
+        half = np.array(box["half"])
+        local = (np.array([x, y, z]) - box["centre"]) @ np.reshape(box["rotation"], (3, 3))
+        outside = float(np.linalg.norm(np.maximum(np.abs(local) - half, 0.0)))
+        rank = (round(outside, 3), float(np.prod(half)))
+        if rank < best or (not name and outside <= margin):
+            best, name = rank, candidate
+    return name
+
+
+def _free(model: Any, body: int) -> bool:
+    joint = model.body_jntadr[body]
+    return bool(joint >= 0 and model.jnt_type[joint] == 0)
+
+
+def _pixels(seen: Points, intrinsics: NDArray[np.float64], size: tuple[int, int]) -> list[int] | None:
+    """Box around points in the camera's frame, cut to the picture; None if it is outside."""
+    if seen[:, 2].min() < 0.02:
+        return None
+    u = intrinsics[0, 0] * seen[:, 0] / seen[:, 2] + intrinsics[0, 2]
+    v = intrinsics[1, 1] * seen[:, 1] / seen[:, 2] + intrinsics[1, 2]
+    u0, u1 = np.clip([u.min(), u.max()], 0, size[0] - 1)
+    v0, v1 = np.clip([v.min(), v.max()], 0, size[1] - 1)
+    return [round(float(value)) for value in (u0, v0, u1, v1)] if u0 < u1 and v0 < v1 else None
+
+
+def _plain(values: NDArray[np.float64]) -> list[float]:
+    return [round(float(value), 4) for value in values]
