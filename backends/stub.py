@@ -26,8 +26,8 @@ Robot operations, version {version}. A program is Python text. It is type-checke
 below before anything moves; the parameters of its own functions must be annotated. Types without __init__ are
 only returned by operations. Of the standard library it can import {modules}.
 There are no files, no network, no generators, no del, no async, no map, filter or getattr.
-Names that a program defines are kept for the next program of the episode. The value of its last expression
-and what it prints are shown to you afterwards, as are the failed results whose ok or reason it never looked at.
+Names that a program defines are kept for the next program of the episode. Shown to you afterwards are the
+value of its last expression, what it prints, and the failed results whose ok or reason it never looked at.
 """
 
 

@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from .api import Box, Plan, Point, Pose, Region, Result, Robot, Shape, Support, View, public_fields
 
@@ -45,8 +45,7 @@ class Call:
     seconds: float
 
 
-@dataclass(frozen=True)
-class Rejection:
+class Rejection(NamedTuple):
     """Why a program was refused before anything moved, in words for whoever wrote it."""
 
     stage: Literal["syntax", "types", "limits"]

@@ -42,7 +42,7 @@ def run(session, source, operations=None):
     return session.run(source, operations or Scripted())
 
 
-# What comes back ----------------------------------------------------------------------------
+# What comes back ----------------------------------------------------------------------------------
 
 
 def test_program_runs_and_every_operation_is_recorded(session):
@@ -132,7 +132,7 @@ def test_same_program_and_results_give_the_same_trace(sandbox):
     assert (again.printed, again.value) == (first.printed, first.value)
 
 
-# What is refused before anything moves ----------------------------------------------------------------------------
+# What is refused before anything moves ------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_line_numbers_count_from_this_program_whatever_came_before(session):
     assert run(session, "\n1 / 0").error == "line 2: ZeroDivisionError: division by zero"
 
 
-# Names and types from program to program ----------------------------------------------------------------------------
+# Names and types from program to program ----------------------------------------------------------
 
 
 def test_look_then_act(session):
@@ -246,7 +246,7 @@ def test_the_host_gets_its_own_objects_back(session):
     assert seen[0] is shown
 
 
-# Failures ----------------------------------------------------------------------------
+# Failures -----------------------------------------------------------------------------------------
 
 
 def test_failures_never_looked_at_are_named(session):
@@ -317,7 +317,7 @@ def test_errors_say_where(session):
     assert [call.operation for call in result.calls] == ["go_home"]
 
 
-# The host's side ----------------------------------------------------------------------------
+# The host's side ----------------------------------------------------------------------------------
 
 
 def test_an_operation_that_raises_is_the_hosts_fault_and_keeps_the_trace(session):
