@@ -7,8 +7,8 @@ from . import topics
 from .events import ACTORS, KINDS, Actor, Visibility
 from .topics import ANY, VISIBILITIES, covers
 
-# Actors that hear privileged events: the judges, and those who report results to people. The runner says them and need
-# not hear them. Proposer and deployer never.
+# Actors that hear privileged events: the judges, and those who report results to people. The runner says
+# them and need not hear them. Proposer and deployer never.
 PRIVILEGED: Final[frozenset[str]] = frozenset({"verifier", "governor", "trainer", "operator"})
 MAX_PACKET: Final = 16 << 20  # bytes of one MQTT packet, on every broker
 
@@ -70,7 +70,7 @@ def mosquitto_config(
     host: str = "127.0.0.1",
     port: int = 1883,
 ) -> MosquittoConfig:
-    """Settings and access list for Mosquitto 2. Make the password file with mosquitto_passwd, one user an actor."""
+    """Settings and access list for Mosquitto 2. Make the password file with mosquitto_passwd."""
     settings = f"""\
 # Skill2Real needs these. Users are the actors: {", ".join(ACTORS)}.
 listener {port} {host}

@@ -1,9 +1,9 @@
-"""The embedded MQTT broker: amqtt with its access control closed and its path from publisher to subscriber cut short.
+"""The embedded MQTT broker: amqtt, its access control closed and its path to the subscriber cut short.
 
-What stock amqtt 0.12 lets through, and this subclass does not: sessions touched before authentication, client
-ids of other users, wills and retained messages past the access list, persistent sessions, filters wider than an
-allowed one, refused QoS 1 messages acknowledged all the same. Messages are delivered at QoS 0: what counts as
-delivered is a ledger matter (commits and sequence numbers), never the broker's word.
+What stock amqtt 0.12 lets through, and this subclass does not: sessions touched before authentication,
+client ids of other users, wills and retained messages past the access list, persistent sessions, filters
+wider than an allowed one, refused QoS 1 messages acknowledged all the same. Messages are delivered at QoS 0:
+what counts as delivered is a ledger matter (commits and sequence numbers), never the broker's word.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from .credentials import Address, Passwords
 from .topics import matches
 
 CONNECT_SECONDS: Final = 10.0  # for a new connection to say who it is
-MAX_BACKLOG: Final = 128 << 20  # bytes that wait for one subscriber before it is cut off; it reconnects and catches up
+MAX_BACKLOG: Final = 128 << 20  # bytes waiting for one subscriber before it is cut off (and catches up)
 _MAX_ROUTES: Final = 10_000
 
 # Internals of amqtt that are replaced here: if a version lacks one, the replacement would never be called.
@@ -45,16 +45,17 @@ _REPLACED: Final = {
 logging.getLogger("amqtt").setLevel(logging.ERROR)  # it warns of every refused client
 
 
-class _Reader(StreamReaderAdapter):
+class _Reader(StreamReaderAdapter):  # type: ignore[misc]
     """Refuses packets over the limit: amqtt would read up to 256 MiB."""
 
     async def read(self, n: int = -1) -> bytes:
         if n > MAX_PACKET:
             raise ValueError(f"a packet of {n} bytes; {MAX_PACKET} are allowed")
-        return await super().read(n)
+        data: bytes = await super().read(n)
+        return data
 
 
-class _Writer(StreamWriterAdapter):
+class _Writer(StreamWriterAdapter):  # type: ignore[misc]
     """Can be written to without waiting, and closed without waiting for a peer that does not read."""
 
     def send(self, packet: bytes) -> None:
@@ -67,11 +68,11 @@ class _Writer(StreamWriterAdapter):
 
     async def close(self) -> None:
         if not self.is_closed:
-            self.is_closed = True
+            self.is_closed: bool = True
             self._writer.close()
 
 
-class _Handler(BrokerProtocolHandler):
+class _Handler(BrokerProtocolHandler):  # type: ignore[misc]
     """Hands a publication straight to its subscribers; closes the connection over one that is not allowed."""
 
     broker: "EmbeddedBroker"
@@ -94,7 +95,7 @@ class _Handler(BrokerProtocolHandler):
             await self._send_packet(PubackPacket.build(publish_packet.packet_id))
 
 
-class EmbeddedBroker(Broker):
+class EmbeddedBroker(Broker):  # type: ignore[misc]
     """MQTT 3.1.1 on one TCP port. `passwords` has one entry a user; users are actors.
 
     Use it as an asynchronous context manager. Raises PortInUse.
@@ -205,7 +206,10 @@ class EmbeddedBroker(Broker):
         return self._knows(session)
 
     async def _handle_disconnect(
-        self, client_session: Session, handler: BrokerProtocolHandler, disconnect_waiter: "asyncio.Future[Any]"
+        self,
+        client_session: Session,
+        handler: BrokerProtocolHandler,
+        disconnect_waiter: "asyncio.Future[Any]",
     ) -> None:
         await super()._handle_disconnect(client_session, handler, disconnect_waiter)
         client = str(client_session.client_id)
@@ -239,7 +243,9 @@ def _listen(host: str, port: int) -> socket.socket:
         listener.close()
         if error.errno == errno.EADDRINUSE:
             raise PortInUse(
-                f"Port {port} on {host} is in use; choose another with --port, or stop the program that has it."
+                f"Port {port} on {host} is in use; choose another with --port, or stop its program."
             ) from None
-        raise BusError(f"The broker cannot listen on {host}:{port} ({error}); choose another address.") from None
+        raise BusError(
+            f"The broker cannot listen on {host}:{port} ({error}); choose another address."
+        ) from None
     return listener

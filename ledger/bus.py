@@ -12,7 +12,15 @@ import structlog
 
 from . import topics, wire
 from .acl import PRIVILEGED
-from .bus_errors import BrokerUnreachable, BusClosed, BusError, LedgerSilent, LedgerWentBack, NotAllowed, Refused
+from .bus_errors import (
+    BrokerUnreachable,
+    BusClosed,
+    BusError,
+    LedgerSilent,
+    LedgerWentBack,
+    NotAllowed,
+    Refused,
+)
 from .credentials import parse_url
 from .events import Actor, Event, Visibility
 from .follow import Follower
@@ -46,11 +54,12 @@ class Bus:
     def __init__(self, url: str, run: str, actor: Actor, password: str, *, privileged: bool = False) -> None:
         if not topics.is_run(run):
             raise BusError(
-                f"A run cannot be called {run!r}; use up to 64 letters, digits, dots, dashes and underscores, "
-                "beginning with a letter or digit."
+                f"A run cannot be called {run!r}; use up to 64 letters, digits, dots, dashes and "
+                "underscores, beginning with a letter or digit."
             )
         if privileged and actor not in PRIVILEGED:
-            raise NotAllowed(f"{actor} may not hear privileged events; {' and '.join(sorted(PRIVILEGED))} may.")
+            who = " and ".join(sorted(PRIVILEGED))
+            raise NotAllowed(f"{actor} may not hear privileged events; {who} may.")
         self.run = run
         self.actor = actor
         self.privileged = privileged
@@ -68,13 +77,20 @@ class Bus:
     @classmethod
     @asynccontextmanager
     async def connect(
-        cls, url: str, run: str, actor: Actor, password: str, *, privileged: bool = False, patience: float = 10.0
+        cls,
+        url: str,
+        run: str,
+        actor: Actor,
+        password: str,
+        *,
+        privileged: bool = False,
+        patience: float = 10.0,
     ) -> AsyncIterator["Bus"]:
         """Connect an actor to a run's bus.
 
-        Raises BrokerUnreachable, BrokerRefused or LedgerSilent if broker and ledger service do not both answer
-        within `patience` seconds, NotAllowed if this actor may not hear privileged events. After that it stays
-        connected whatever happens to them.
+        Raises BrokerUnreachable, BrokerRefused or LedgerSilent if broker and ledger service do not both
+        answer within `patience` seconds, NotAllowed if this actor may not hear privileged events. After
+        that it stays connected whatever happens to them.
         """
         bus = cls(url, run, actor, password, privileged=privileged)
         await bus._link.subscribe(topics.acks(run, actor))
@@ -92,8 +108,8 @@ class Bus:
     async def publish(self, *said: Event) -> list[int]:
         """Publish events; return their sequence numbers once all are committed.
 
-        The same ids are sent again until then. Raises Refused if the ledger refuses one of them (the others are
-        committed all the same), BusClosed if the connection is closed meanwhile.
+        The same ids are sent again until then. Raises Refused if the ledger refuses one of them (the others
+        are committed all the same), BusClosed if the connection is closed meanwhile.
         """
         if self._closed:
             raise BusClosed("The connection to the bus is closed.")
@@ -108,10 +124,11 @@ class Bus:
             raise
 
     async def follow(self, after: int = 0, *, live: bool = True) -> AsyncGenerator[Committed, None]:
-        """Committed events that this actor may see, with a sequence number above `after`: in order, each once.
+        """Committed events with a number above `after` that this actor may see: in order, each once.
 
-        First those that are in the ledger, then new ones as they are committed, without end; with `live` False it
-        ends when it has caught up. Raises LedgerWentBack if the ledger is shorter than what was read from it.
+        First those that are in the ledger, then new ones as they are committed, without end; with `live`
+        False it ends when it has caught up. Raises LedgerWentBack if the ledger is shorter than what was
+        read from it.
         """
         reader = _Reader(Follower(after, privileged=self.privileged))
         self._readers.add(reader)
@@ -168,7 +185,8 @@ class Bus:
                 silent = BrokerUnreachable(f"No broker answers at {where} within {patience:.0f} s.")
                 raise self._link.error or silent from None
             raise LedgerSilent(
-                f"The broker at {where} answers, but no ledger service does; start one with `skill2real serve`."
+                f"The broker at {where} answers, but no ledger service does; "
+                "start one with `skill2real serve`."
             ) from None
         if self._trouble:
             raise LedgerSilent(self._trouble)
@@ -240,7 +258,9 @@ class Bus:
             elif now - self._heard > _SILENCE:
                 self._heard = now
                 why = self._link.error or "no acknowledgement from the ledger service"
-                _log.warning("events_wait", run=self.run, actor=self.actor, events=len(self._outbox), why=str(why))
+                _log.warning(
+                    "events_wait", run=self.run, actor=self.actor, events=len(self._outbox), why=str(why)
+                )
 
     def _close(self) -> None:
         self._closed = True

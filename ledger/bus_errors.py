@@ -48,7 +48,7 @@ class LedgerWentBack(BusError):
 
 
 class Refused(BusError):
-    """The ledger refused an event. `code` is one of `message.refused`'s, or "ledger" if none could be written."""
+    """The ledger refused an event. `code` is one of `message.refused`'s, or "ledger" for a closed one."""
 
     def __init__(self, event: str, code: str, reason: str) -> None:
         super().__init__(f"The ledger refused event {event} ({code}): {reason}")

@@ -1,4 +1,4 @@
-"""Where the broker is and with which passwords: from the environment, from one secret, or random for one run."""
+"""The broker's address, and passwords: from the environment, from one secret, or random for one run."""
 
 import base64
 import hashlib
@@ -32,7 +32,7 @@ class Address(NamedTuple):
 
 
 def parse_url(url: str) -> Address:
-    """`mqtt://host[:1883]`, or `mqtts://host[:8883]` for TLS with the system's authorities. Raises BadAddress."""
+    """`mqtt://host[:1883]`, or `mqtts://host[:8883]` for TLS by the system's authorities, or BadAddress."""
     right = "write it as mqtt://host:1883, or mqtts://host:8883 for TLS"
     try:
         parts = urlsplit(url)
@@ -48,7 +48,7 @@ def parse_url(url: str) -> Address:
 
 
 def derive(secret: str, actor: Actor) -> str:
-    """The actor's password under a master secret: HMAC-SHA-256, so that no actor learns another's from its own."""
+    """The actor's password under a master secret (HMAC-SHA-256): no actor learns another's from its own."""
     digest = hmac.digest(secret.encode(), f"skill2real/{actor}".encode(), hashlib.sha256)
     return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
@@ -74,7 +74,7 @@ def secret_from_environment() -> str:
 
 
 def password_from_environment(actor: Actor) -> str:
-    """This actor's password: its own if one is set, else derived from the master secret. Raises NoPassword."""
+    """This actor's password: its own if one is set, else derived from the secret. Raises NoPassword."""
     if own := os.environ.get(PASSWORD):
         return own
     if secret := os.environ.get(SECRET):

@@ -7,14 +7,14 @@ from .bus_errors import LedgerWentBack
 from .store import Committed
 from .wire import Span
 
-MAX_READY: Final = 10_000  # events that wait for a slow reader; beyond them it catches up from the ledger later
+MAX_READY: Final = 10_000  # events that wait for a slow reader; beyond, it catches up from the ledger later
 
 
 class Follower:
     """What one reader has seen. `offer` takes spans as they come; `ready` holds what may be read next.
 
-    A reader of public events gets live spans that are complete for it. One that is privileged too gets them from
-    two topics: as sequence numbers have no gaps, whatever number is missing is still on its way or lost.
+    A reader of public events gets live spans that are complete for it. A privileged one gets them from two
+    topics: as sequence numbers have no gaps, whatever number is missing is still on its way or lost.
     """
 
     def __init__(self, after: int, *, privileged: bool) -> None:
@@ -46,8 +46,8 @@ class Follower:
         """A span that the service sent on request. Raises LedgerWentBack."""
         if span.head < span.after <= self.position:
             raise LedgerWentBack(
-                f"Event {span.after} was read from this ledger, but now it ends with {span.head}: it was replaced "
-                "or cut. Restore it from a copy and run `skill2real verify`."
+                f"Event {span.after} was read from this ledger, but now it ends with {span.head}: it was "
+                "replaced or cut. Restore it from a copy and run `skill2real verify`."
             )
         if self._full():
             return

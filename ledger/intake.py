@@ -1,4 +1,4 @@
-"""Looking at what a publisher sent: each event becomes one to commit, or a refusal with its code and reason."""
+"""Looking at what a publisher sent: each event is to be committed, or refused with a code and a reason."""
 
 import re
 from typing import Final, Literal, NamedTuple
@@ -10,8 +10,9 @@ from .events import KINDS, Event
 from .topics import Arrival
 
 Code = Literal[
-    "malformed", "oversized", "actor", "type", "version", "visibility", "data", "duplicate", "flood", "unsigned"
-]
+    "malformed", "oversized", "actor", "type", "version", "visibility", "data", "duplicate", "flood",
+    "unsigned",
+]  # fmt: skip
 _ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 _BLOB: Final = re.compile(r"[0-9a-f]{64}")
 _EXCERPT: Final = 200  # characters of a refused message that are kept
@@ -37,7 +38,7 @@ class Checked(NamedTuple):
 def check_message(where: Arrival, payload: bytes) -> list[Checked | Refusal]:
     """Every event of a message, in order; or one refusal for a message that cannot be taken apart."""
     if len(payload) > wire.MAX_MESSAGE:
-        reason = f"the message has {len(payload)} bytes, {wire.MAX_MESSAGE} are allowed; send fewer events at once"
+        reason = f"the message has {len(payload)} bytes, {wire.MAX_MESSAGE} are allowed; send fewer events"
         return [_refuse(where, "oversized", reason, payload)]
     try:
         raws = wire.split(payload)
@@ -52,7 +53,7 @@ def check_message(where: Arrival, payload: bytes) -> list[Checked | Refusal]:
 
 def _check(where: Arrival, raw: bytes) -> Checked | Refusal:
     if len(raw) > wire.MAX_EVENT:
-        reason = f"the event has {len(raw)} bytes, {wire.MAX_EVENT} are allowed; put large contents into blobs"
+        reason = f"the event has {len(raw)} bytes, {wire.MAX_EVENT} are allowed; put large things into blobs"
         return _refuse(where, "oversized", reason, raw)
     try:
         event = events.decode(raw)

@@ -16,6 +16,8 @@ from .credentials import Address
 _FIRST_DELAY: Final = 0.05  # seconds before the first try to reconnect; doubles up to the last
 _LAST_DELAY: Final = 2.0
 _REFUSED: Final = 0x80  # SUBACK codes from here on
+# CONNACK: client id, user or password, rights; codes of MQTT 3.1.1 and those that paho translates them to.
+_NOT_LET_IN: Final = frozenset({2, 4, 5, 133, 134, 135})
 _NODELAY: Final = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)]
 _log = structlog.get_logger(__name__)
 
@@ -23,7 +25,7 @@ Receive = Callable[[str, bytes], None]
 
 
 class _Tap(asyncio.Queue[aiomqtt.Message]):
-    """Stands where aiomqtt queues messages and hands them on at once: a queue and a task each would cost more."""
+    """Stands where aiomqtt queues messages and hands them on at once: a task for each would cost more."""
 
     def __init__(self, receive: Receive) -> None:
         super().__init__()
@@ -71,7 +73,10 @@ class Link:
                         pass
             except aiomqtt.MqttError as error:
                 self.error = self._explain(error)
-            except (BrokerRefused, OSError, ValueError) as error:
+            except BrokerRefused as error:
+                self.error = error
+            except Exception as error:  # whatever the client library meets: the next connection is a new one
+                _log.exception("connection_failed", user=self.user)
                 self.error = error
             finally:
                 self._client = None
@@ -120,11 +125,10 @@ class Link:
         code: Any = getattr(error, "rc", None)
         value = getattr(code, "value", code)
         where = self.address.url
-        # 4 and 5 are CONNACK codes of MQTT 3.1.1; paho translates them to MQTT 5's 134 and 135.
-        if isinstance(error, aiomqtt.MqttConnectError) or value in (4, 5, 134, 135):
+        if value in _NOT_LET_IN:
             return BrokerRefused(
-                f"The broker at {where} does not let {self.user} in ({error}); check the password, and that the "
-                "broker's access list is the one that `skill2real broker-acl` prints."
+                f"The broker at {where} does not let {self.user} in ({error}); check the password, and that "
+                "the broker's access list is the one that `skill2real broker-acl` prints."
             )
         return BrokerUnreachable(
             f"No broker answers at {where} ({error}); start one with `skill2real serve`, or check --broker."
@@ -134,8 +138,9 @@ class Link:
 async def _subscribe(client: aiomqtt.Client, pattern: str, user: str) -> None:
     codes = await client.subscribe(pattern, qos=0)
     for code in codes:
-        if int(getattr(code, "value", code)) >= _REFUSED:
+        granted = code if isinstance(code, int) else int(code.value)
+        if granted >= _REFUSED:
             raise BrokerRefused(
-                f"The broker does not let {user} subscribe to {pattern}; its access list must be the one that "
-                "`skill2real broker-acl` prints."
+                f"The broker does not let {user} subscribe to {pattern}; its access list must be the one "
+                "that `skill2real broker-acl` prints."
             )

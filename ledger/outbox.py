@@ -1,4 +1,4 @@
-"""What a publisher has said and not yet seen committed: gathered into messages, sent again until acknowledged."""
+"""What a publisher has said and not seen committed: gathered into messages, sent until acknowledged."""
 
 import asyncio
 import time
@@ -14,12 +14,12 @@ MESSAGE_EVENTS: Final = 256  # most events of one message
 MESSAGE_BYTES: Final = 512 << 10  # most bytes of one message, unless one event has more
 WINDOW_EVENTS: Final = 4096  # sent and not yet acknowledged
 WINDOW_BYTES: Final = 8 << 20
-RETRY_SECONDS: Final = 2.0  # without an acknowledgement, before an event is sent again; doubles up to the last
+RETRY_SECONDS: Final = 2.0  # without acknowledgement, before an event is sent again; doubles up to the last
 LAST_RETRY_SECONDS: Final = 30.0
 
 
 class Batch:
-    """The events of one call; `done` gets their sequence numbers when all are settled, or the first refusal."""
+    """The events of one call. `done`: their sequence numbers when all are settled, or the first refusal."""
 
     def __init__(self, size: int) -> None:
         self.done: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
@@ -69,11 +69,11 @@ class Outbox:
         return len(self._known)
 
     def add(self, said: Sequence[Event]) -> Batch:
-        """Queue events. The same id twice is sent once. Raises Refused for an event that no broker would carry."""
+        """Queue events. The same id twice is sent once. Raises Refused for one that no broker would carry."""
         encoded = [events.encode(event) for event in said]
         for event, raw in zip(said, encoded, strict=True):
             if len(raw) > wire.MAX_MESSAGE - 2:
-                reason = f"the event has {len(raw)} bytes, {wire.MAX_EVENT} are allowed; put large contents into blobs"
+                reason = f"the event has {len(raw)} bytes, {wire.MAX_EVENT} are allowed; use blobs"
                 raise Refused(event.id, "oversized", reason)
             if (known := self._known.get(event.id)) is not None and known.raw != raw:
                 raise Refused(event.id, "duplicate", "another event with this id waits for its commit")
@@ -128,7 +128,7 @@ class Outbox:
             batch.settle(index, outcome)
 
     def resend(self, *, all: bool = False) -> bool:
-        """Queue again, first and in order, what was not acknowledged in time (or all). True if there is any."""
+        """Queue again, first and in order, what was not acknowledged in time (or all). True if any is."""
         now = self._clock()
         late = [pending for pending in self._flying.values() if all or pending.retry_at <= now]
         for pending in reversed(late):
@@ -143,7 +143,7 @@ class Outbox:
             for batch, _ in pending.waiters:
                 if not batch.done.done():
                     batch.done.set_exception(
-                        BusClosed("The connection to the bus was closed before these events were acknowledged.")
+                        BusClosed("The connection was closed before these events were acknowledged.")
                     )
                     batch.done.exception()  # seen: nobody may be waiting any more
         self._known.clear()

@@ -1,4 +1,4 @@
-"""The ledger service: the one writer of every run under a home folder. It listens to all actors and commits."""
+"""The ledger service: the one writer of every run under a home folder. It hears all actors and commits."""
 
 import asyncio
 import re
@@ -19,7 +19,7 @@ from .topics import ANY, Arrival
 from .writer import RunWriter
 
 LEDGER_FILE: Final = "ledger.db"  # in the run's folder, with blobs/ beside it
-MAX_HELD: Final = 64 << 20  # bytes that wait for their commit; what comes beyond is left to its publisher's retries
+MAX_HELD: Final = 64 << 20  # bytes that wait for their commit; what comes beyond is left to retries
 _MAX_ANSWERS: Final = 64  # requests that are answered at a time; others ask again
 _TOKEN: Final = re.compile(r"[0-9a-f]{16,64}")
 _log = structlog.get_logger(__name__)
@@ -66,7 +66,7 @@ class Service:
             await asyncio.gather(*pending, return_exceptions=True)
 
     async def ready(self, seconds: float = 10.0) -> None:
-        """Wait for the broker. Raises BrokerUnreachable or BrokerRefused when it does not let the service in."""
+        """Wait for the broker. Raises BrokerUnreachable, or BrokerRefused if it does not let us in."""
         try:
             async with asyncio.timeout(seconds):
                 await self._link.connected.wait()

@@ -58,7 +58,7 @@ def parse_arrival(topic: str) -> Arrival | None:
         return None
     if parts[3] not in ACTORS or parts[3] == "ledger" or parts[4] not in VISIBILITIES:
         return None
-    return Arrival(parts[1], parts[2], parts[3], parts[4])  # type: ignore[arg-type]
+    return Arrival(parts[1], parts[2], parts[3], parts[4])
 
 
 def matches(pattern: str, topic: str) -> bool:
@@ -72,7 +72,7 @@ def matches(pattern: str, topic: str) -> bool:
 def covers(allowed: str, wanted: str) -> bool:
     """Whether every topic that `wanted` (a name or a filter) matches is matched by `allowed` too.
 
-    `allowed` has no `#`, so a filter with one is never covered; nor is `$share`, which changes the first level.
+    `allowed` has no `#`, so a filter with one is never covered; nor is one with `$share`.
     """
     mine, theirs = allowed.split("/"), wanted.split("/")
     return len(mine) == len(theirs) and all(

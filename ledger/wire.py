@@ -27,8 +27,8 @@ class Ack(msgspec.Struct, frozen=True, array_like=True):
 class Span(msgspec.Struct, frozen=True):
     """All events with after < seq ≤ upto that the receiver may see.
 
-    Live, on a ledger topic: those of one visibility; `after` is the last one before on the same topic, which shows
-    a lost message. As a reply: those of every visibility that was asked for. `head`: the ledger's last event.
+    Live, on a ledger topic: those of one visibility; `after` is the last one before on the same topic, which
+    shows a lost message. As a reply: those of every visibility that was asked for. `head`: the ledger's last event.
     """
 
     after: int
@@ -69,7 +69,7 @@ def join(events: Iterable[bytes]) -> bytes:
 def split(payload: bytes) -> list[bytes]:
     """The publisher's bytes of each event of a message.
 
-    Raises UnicodeDecodeError, msgspec.DecodeError or RecursionError where it is not UTF-8 or not a JSON array.
+    Raises UnicodeDecodeError, msgspec.DecodeError or RecursionError if it is not UTF-8 or not a JSON array.
     """
     payload.decode()  # msgspec skips over what it does not need without looking at its encoding
     return [bytes(raw) for raw in _array.decode(payload)]
@@ -91,7 +91,7 @@ def decode_request(payload: bytes) -> Request:
 
 
 def spans(after: int, events: list[Committed], head: int) -> Iterable[bytes]:
-    """Encoded live spans of newly committed events of one visibility, the last of which before was `after`."""
+    """Encoded live spans of new events of one visibility; the last one before them was `after`."""
     part: list[tuple[int, msgspec.Raw]] = []
     size = 0
     for seq, raw in events:

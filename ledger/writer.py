@@ -21,7 +21,7 @@ from .store import CONFLICT, Committed, Store
 from .topics import Arrival
 
 FIRST: Final = frozenset({"run.started", "deployment.started"})  # what a ledger begins with
-_BATCH_BYTES: Final = 1 << 20  # events taken for one commit: what arrived during the last one, up to about this
+_BATCH_BYTES: Final = 1 << 20  # of one commit: what arrived during the last one, up to about this
 _RETRY_SECONDS: Final = 1.0  # after a commit that failed
 _READ_ROWS: Final = 64  # rows of one read for a reply
 _REPLY_ROWS: Final = 1000  # most rows of a reply
@@ -112,7 +112,9 @@ class RunWriter:
             for item in found:
                 refusal = item if isinstance(item, Refusal) else _closed(item, "type", self._must_begin())
                 self._deny(acks, refusal)
-                _log.warning("refused", run=self.run, actor=refusal.actor, code=refusal.code, reason=refusal.reason)
+                _log.warning(
+                    "refused", run=self.run, actor=refusal.actor, code=refusal.code, reason=refusal.reason
+                )
             await self._tell(acks)
             return
         batch: list[Checked] = []
@@ -159,7 +161,7 @@ class RunWriter:
         return frozen
 
     async def _append(self, batch: Sequence[Checked]) -> list[int]:
-        """Commit, and while that fails stay alive and try again: what is not committed is not acknowledged."""
+        """Commit, and while that fails stay alive and try again: nothing is acknowledged before."""
         assert self._store is not None
         while True:
             try:
@@ -240,8 +242,8 @@ class RunWriter:
             await self._write([self._own("checkpoint.signed", signed, subject=name, cause=event.id)])
             return
         reason = (
-            f"checkpoint {name} is not signed: the ledger service has no key. Make one with `skill2real key new`; "
-            "the service signs when it next opens this run"
+            f"checkpoint {name} is not signed: the ledger service has no key. Make one with "
+            "`skill2real key new`; the service signs when it next opens this run"
         )
         _log.warning("unsigned", run=self.run, reason=reason)
         await self._write([self._refusal(Refusal("ledger", "unsigned", reason, event.id))])
