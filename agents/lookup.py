@@ -1,0 +1,85 @@
+"""Finding what a command names; where there is no such thing, the error says what there is."""
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+from ..backends.sim import suites
+from ..ledger.checkpoint import checkpoints
+from ..ledger.errors import LedgerError
+from ..ledger.events import RunStarted, decode, payload
+from ..ledger.reader import Reader
+from ..replay.runs import find_run, run_folders
+from ..replay.state import LEDGER
+from .errors import AgentError
+from .source import is_bundle
+
+
+class UnknownName(AgentError):
+    """There is no such checkpoint, or more than one that it could be."""
+
+
+def nearest(name: str, known: Iterable[str], most: int = 12) -> str:
+    """The known names in words, those most like `name` first."""
+    names = list(dict.fromkeys(known))
+    if not names:
+        return "none"
+    close = difflib.get_close_matches(name, names, n=most, cutoff=0.5)
+    shown = [*close, *(other for other in names if other not in close)][:most]
+    more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
+    return ", ".join(shown) + more
+
+
+def check_checkpoint(home: Path, run: str, name: str) -> None:
+    """Raises UnknownName with the run's checkpoints unless it has this one, UnknownRun for the run."""
+    with Reader(find_run(home, run) / LEDGER) as reader:
+        known = [frozen.name for frozen in checkpoints(reader)]
+    if name not in known:
+        raise UnknownName(f"Run {run} has no checkpoint {name!r}; it has {nearest(name, known)}.")
+
+
+def run_with(home: Path, checkpoint: str) -> str:
+    """The one run under `home` that has this checkpoint. Raises UnknownName if none or several have."""
+    found: dict[str, list[str]] = {}
+    for run, path in run_folders(home).items():
+        try:
+            with Reader(path / LEDGER) as reader:
+                found[run] = [frozen.name for frozen in checkpoints(reader)]
+        except LedgerError:
+            continue  # `runs` lists it with its problem
+    having = [run for run, names in found.items() if checkpoint in names]
+    if not having:
+        known = nearest(checkpoint, (name for names in found.values() for name in names))
+        raise UnknownName(
+            f"There is no file {checkpoint!r}, and no run in {home} has such a checkpoint; known: {known}."
+        )
+    if len(having) > 1:
+        raise UnknownName(
+            f"Several runs have a checkpoint {checkpoint!r}: {nearest('', having)}; say which with --run."
+        )
+    return having[0]
+
+
+def locate(checkpoint: str, run: str | None, home: Path) -> tuple[str, str | None]:
+    """Run and checkpoint, or bundle file and None, as `deploy` was asked. Raises UnknownName, UnknownRun."""
+    if run is None and is_bundle(checkpoint):
+        return checkpoint, None
+    if run is None:
+        return run_with(home, checkpoint), checkpoint
+    check_checkpoint(home, run, checkpoint)
+    return run, checkpoint
+
+
+def tasks_of(suite: str) -> list[tuple[str, str, int]]:
+    """Number, instruction and number of initial states of a suite's tasks. Raises UnknownSuite."""
+    tasks = [suites.load_task(suite, (number,)) for number in range(suites.count_tasks(suite))]
+    return [(str(task.parts[0]), task.instruction, task.states) for task in tasks]
+
+
+def recorded_config(home: Path, run: str) -> dict[str, object]:
+    """The configuration that a run was started with, {} for a run that did not get so far."""
+    with Reader(find_run(home, run) / LEDGER) as reader:
+        for committed in reader.events(types=("run.started",)):
+            started: RunStarted = payload(decode(committed.raw))
+            return dict(started.config)
+    return {}
