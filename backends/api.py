@@ -142,8 +142,8 @@ class Region:
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """Colour: median and spread in CIE Lab; hues: 12 shares of coloured pixels, from red through green and
-    blue."""
+    """Colour: median and spread in CIE Lab. hues: shares of pixels that are coloured, in 12 hues from red
+    through green and blue; something grey has none."""
 
     ok: bool = True
     reason: Reason = ""
@@ -338,7 +338,7 @@ class Operations(Protocol):
         ...
 
     def go_home(self, arm: str = "") -> Robot:
-        """Back to where the arm starts, clear of the scene camera's view."""
+        """Back to where the arm starts."""
         ...
 
 
