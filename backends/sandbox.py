@@ -53,7 +53,7 @@ class Limits:
     recursion: int = 200
     steps: int = 5_000
     printed: int = 20_000
-    value: int = 20_000
+    value: int = 200_000
     source: int = 40_000
 
 

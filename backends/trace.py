@@ -26,7 +26,7 @@ _NESTED: Final[Mapping[type, tuple[str, ...]]] = {
     Shape: ("handle",),
 }
 _DEEPEST = 40
-_MOST_ITEMS = 10_000
+_MOST_ITEMS = 50_000
 _LONGEST = 100_000
 _SAFE_INTEGER = 2**53  # beyond it, JSON's readers lose digits
 
