@@ -25,6 +25,10 @@ class DiskFull(LedgerError):
     """Nothing of the batch was committed; the same batch may be tried again once there is room."""
 
 
+class EventChanged(LedgerError):
+    """An event's stored bytes do not match its leaf hash."""
+
+
 class BlobMissing(LedgerError):
     """A blob that an event names is not beside the ledger."""
 

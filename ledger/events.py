@@ -26,7 +26,7 @@ ACTORS: Final[tuple[Actor, ...]] = (
 )  # fmt: skip
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Event(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """The envelope. `data` stays as the publisher's JSON until `payload` decodes it."""
 
     id: str  # UUIDv7 in its usual 36 characters: the idempotency key

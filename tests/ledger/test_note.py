@@ -20,7 +20,8 @@ ROOT = bytes(range(32))
 def test_a_published_example_verifies():
     """From the documentation of Go's note package, so not made by this code."""
     key = VerifierKey.parse("PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW")
-    text = "If you think cryptography is the answer to your problem,\nthen you don't know what your problem is.\n"
+    text = "If you think cryptography is the answer to your problem,\n"
+    text += "then you don't know what your problem is.\n"
     signed = (
         f"{text}\n— PeterNeumann "
         "x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n"

@@ -15,6 +15,7 @@ from samples import make_ledger, pair, plain
 from skill2real.ledger.check import check_ledger
 from skill2real.ledger.errors import (
     DiskFull,
+    EventChanged,
     LedgerBusy,
     LedgerError,
     LedgerMissing,
@@ -25,7 +26,6 @@ from skill2real.ledger.events import CritiqueBlocked, decode
 from skill2real.ledger.merkle import Tree, leaf_hash, verify_consistency, verify_inclusion
 from skill2real.ledger.reader import Reader
 from skill2real.ledger.store import CONFLICT, Committed, Store
-
 
 REST = "subject, visibility, leaf, raw FROM events WHERE seq = 2"
 
@@ -356,6 +356,21 @@ def test_a_reader_beside_the_writer(tmp_path):
                 reader._db.execute("DELETE FROM events")
 
     with_store(path, use)
+
+
+def test_a_reader_that_hashes_again_stops_at_a_changed_event(tmp_path):
+    path = make_ledger(tmp_path, None)
+    with Reader(path) as plainly, Reader(path, rehash=True) as again:
+        assert list(again.events()) == list(plainly.events())
+    db = sqlite3.connect(path)
+    db.execute("DROP TRIGGER events_no_update")
+    db.execute("UPDATE events SET raw = CAST(replace(raw, 'event 1', 'event 7') AS BLOB) WHERE seq = 4")
+    db.commit()
+    db.close()
+    with Reader(path, rehash=True) as reader:
+        assert len(list(reader.events(upto=3))) == 3
+        with pytest.raises(EventChanged, match="Event 4"):
+            list(reader.events())
 
 
 def test_a_reader_filters(tmp_path):
