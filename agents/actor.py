@@ -27,11 +27,11 @@ class Role(ABC):
     def __init__(self, bus: Bus, run: str) -> None:
         self.bus = bus
         self.run = run
-        self._tasks: TaskGroup | None = None
+        self._group: TaskGroup | None = None
 
     async def serve(self) -> None:
         """Follow until cancelled."""
-        async with anyio.create_task_group() as self._tasks:
+        async with anyio.create_task_group() as self._group:
             last = 0
             async for committed in self.bus.follow(live=False):
                 last = committed.seq
@@ -44,12 +44,12 @@ class Role(ABC):
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
         """Run something beside the following of events."""
-        assert self._tasks is not None
+        assert self._group is not None
 
         async def body() -> None:
             await work
 
-        self._tasks.start_soon(body)
+        self._group.start_soon(body)
 
     async def say(self, type: str, data: ev.Struct, *, subject: str, cause: str = "") -> int:
         """Publish one event and return its sequence number once it is committed."""

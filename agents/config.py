@@ -19,7 +19,9 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """What a training run does. Rounds, episodes and trials follow the published protocol by default."""
 
     suite: str
-    tasks: tuple[str, ...] = ()  # "12", or "12+15" for two instructions of one scene joined; empty: the whole suite
+    tasks: tuple[
+        str, ...
+    ] = ()  # "12", or "12+15" for two instructions of one scene joined; empty: the whole suite
     brain_tasks: tuple[str, ...] = ()  # tasks of the Brain's rounds; empty: the same as `tasks`
     run: str = ""
     cerebellum_rounds: Count = 3
@@ -39,7 +41,9 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         if set(self.states) != set(STATES):
             raise ValueError(f"states names {', '.join(self.states)}; it must name {', '.join(STATES)}")
         ranges = sorted(self.states.values())
-        if any(a > b for a, b in ranges) or any(p[1] >= q[0] for p, q in zip(ranges, ranges[1:], strict=False)):
+        if any(a > b for a, b in ranges) or any(
+            p[1] >= q[0] for p, q in zip(ranges, ranges[1:], strict=False)
+        ):
             raise ValueError("states must be three ranges [first, last] that do not overlap")
 
 
@@ -48,7 +52,9 @@ def parts(task: str) -> tuple[int, ...]:
     try:
         return tuple(int(part) for part in task.split("+"))
     except ValueError:
-        raise ConfigError(f"task {task!r} is not a number, or numbers joined by +, such as 12 or 12+15") from None
+        raise ConfigError(
+            f"task {task!r} is not a number, or numbers joined by +, such as 12 or 12+15"
+        ) from None
 
 
 def load(file: Path | None, flags: dict[str, Any]) -> RunConfig:

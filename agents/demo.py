@@ -46,7 +46,9 @@ class DemoResult:
     ledger_sound: bool
 
 
-async def demo(home: Path, progress: Callable[[Progress], None] = lambda progress: None, workers: int = 2) -> DemoResult:
+async def demo(
+    home: Path, progress: Callable[[Progress], None] = lambda progress: None, workers: int = 2
+) -> DemoResult:
     """Run the whole demonstration, or go on where an earlier one was interrupted."""
     config = CONFIG
     tasks, brain_tasks = resolve(config.suite, config.tasks), resolve(config.suite, config.brain_tasks)
@@ -66,6 +68,8 @@ async def demo(home: Path, progress: Callable[[Progress], None] = lambda progres
     with Reader(path / LEDGER) as reader:
         entries = memory_at(reader, reader.head)
         save_bundle(make_bundle(reader, CHECKPOINT, entries), bundle)
-    deployed = await deploy(str(bundle), home, CHECKPOINT, config.suite, JOINED, STATES["eval"][1], progress=progress)
+    deployed = await deploy(
+        str(bundle), home, CHECKPOINT, config.suite, JOINED, STATES["eval"][1], progress=progress
+    )
     report = check_ledger(path / LEDGER, signing_key().verifier)
     return DemoResult(RUN, path, bundle, entries, results, deployed, report.ok)

@@ -94,7 +94,11 @@ async def deploy(
     (chosen,) = resolve(suite, (task,))
     run = f"deploy-{source.verified.name.replace('/', '-')}-{time.strftime('%Y%m%d-%H%M%S')}"
     progress(Progress(f"deploying {source.label}: {chosen.instruction}"))
-    async with linked(home, None) as link, local_pool(1) as pool, seats(link, run, "proposer", "runner", "deployer") as buses:
+    async with (
+        linked(home, None) as link,
+        local_pool(1) as pool,
+        seats(link, run, "proposer", "runner", "deployer") as buses,
+    ):
         deployer = Deployer(buses[2], run)
         roles = [
             Proposer(buses[0], run, proposer_model("embedded", 0), base=source.verified.entries),

@@ -95,7 +95,9 @@ def _naming(clause: int, decision: str, chosen: int, meant: str, names: list[str
     right = next((i for i, name in enumerate(names) if name == meant), -1)
     good = 0 <= chosen < len(names) and names[chosen] == meant
     kind = "" if good else "wrong thing" if right >= 0 else "not among your regions"
-    return ev.Finding(clause=clause, decision=decision, good=good, kind=kind, region=chosen if good else right)
+    return ev.Finding(
+        clause=clause, decision=decision, good=good, kind=kind, region=chosen if good else right
+    )
 
 
 def _hold(record: Record, position: int) -> Record | None:
@@ -135,7 +137,12 @@ def _release(clause: int, hold: Record, condition: int, right: Any) -> ev.Findin
         return ev.Finding(clause=clause, decision="release", good=True)
     direction, amount = seen_from_camera(found["offset"], right)
     return ev.Finding(
-        clause=clause, decision="release", good=False, kind="released beside", direction=direction, amount=amount
+        clause=clause,
+        decision="release",
+        good=False,
+        kind="released beside",
+        direction=direction,
+        amount=amount,
     )
 
 

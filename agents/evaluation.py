@@ -60,7 +60,11 @@ async def run_arm(
     began = time.monotonic()
     subject = f"eval/{checkpoint}/{arm}"
     started = ev.EvaluationStarted(
-        checkpoint=checkpoint, arm=arm, suite=tasks[0].suite, tasks=tuple(t.instruction for t in tasks), states=tuple(states)
+        checkpoint=checkpoint,
+        arm=arm,
+        suite=tasks[0].suite,
+        tasks=tuple(t.instruction for t in tasks),
+        states=tuple(states),
     )
     if subject not in director.evaluated:
         await director.say("evaluation.started", started, subject=subject)
@@ -146,16 +150,28 @@ async def evaluate(
     chosen = resolve(suite, tasks)
     states = held_out(chosen, seeds)
     run = f"eval-{source.verified.run}-{source.verified.name.replace('/', '-')}-{time.strftime('%Y%m%d-%H%M%S')}"
-    async with linked(home, None) as link, local_pool(workers) as pool, seats(link, run, "proposer", "runner", "operator") as buses:
+    async with (
+        linked(home, None) as link,
+        local_pool(workers) as pool,
+        seats(link, run, "proposer", "runner", "operator") as buses,
+    ):
         evaluator = Evaluator(buses[2], run, workers)
         model = proposer_model("embedded", 0)
-        roles = [Proposer(buses[0], run, model, base=source.verified.entries), Runner(buses[1], run, pool), evaluator]
+        roles = [
+            Proposer(buses[0], run, model, base=source.verified.entries),
+            Runner(buses[1], run, pool),
+            evaluator,
+        ]
         results: list[EvalResult] = []
 
         async def work() -> None:
-            await evaluator.open(source, {"suite": suite, "tasks": list(tasks), "seeds": seeds, "arms": list(arms)})
+            await evaluator.open(
+                source, {"suite": suite, "tasks": list(tasks), "seeds": seeds, "arms": list(arms)}
+            )
             for arm in arms:
-                results.append(await run_arm(evaluator, source.verified.name, 0, arm, chosen, states, progress))
+                results.append(
+                    await run_arm(evaluator, source.verified.name, 0, arm, chosen, states, progress)
+                )
             await evaluator.say("run.finished", ev.RunFinished(reason="evaluated"), subject=run)
 
         await together(roles, work)
@@ -167,5 +183,7 @@ def held_out(tasks: list[ev.Task], seeds: int) -> list[int]:
     first, _ = STATES["eval"]
     fewest = min(suites.load_task(task.suite, task.parts).states for task in tasks)
     if first + seeds > fewest:
-        raise ValueError(f"only {fewest - first} held-out initial states are left for these tasks; ask for fewer --seeds")
+        raise ValueError(
+            f"only {fewest - first} held-out initial states are left for these tasks; ask for fewer --seeds"
+        )
     return list(range(first, first + seeds))

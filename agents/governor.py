@@ -102,10 +102,14 @@ class Governor(Role):
         memory = tuple(self._memory.entries.values())
         judged = {e for e, s in self._started.items() if s.purpose == "train" and e in self._outcomes}
         why_not = screen(case.proposed, memory, self._memory.frozen, judged)
-        screened = ev.CandidateScreened(passed=not why_not, reason=why_not or "right layer, tied to evidence, new")
+        screened = ev.CandidateScreened(
+            passed=not why_not, reason=why_not or "right layer, tied to evidence, new"
+        )
         messages = [self.event("candidate.screened", screened, subject=id, cause=case.cause)]
         if why_not:
-            verdict = ev.VerdictGiven(verdict="rejected", reason=f"screened out: {why_not}", gated=self._gated)
+            verdict = ev.VerdictGiven(
+                verdict="rejected", reason=f"screened out: {why_not}", gated=self._gated
+            )
             messages.append(self.event("verdict.given", verdict, subject=id, cause=messages[0].id))
         elif not self._gated:
             verdict = ev.VerdictGiven(verdict="accepted", reason="this run has no Governor", gated=False)
@@ -121,7 +125,9 @@ class Governor(Role):
         failing = {
             e.task.instruction
             for id, e in self._started.items()
-            if e.purpose == "train" and layer_of(e.round) == case.proposed.layer and not self._good(id, case.proposed.decision)
+            if e.purpose == "train"
+            and layer_of(e.round) == case.proposed.layer
+            and not self._good(id, case.proposed.decision)
         }
         often = {text for text in failing if self._failure_rate(text, case.proposed) > 0.5}
         pairs = plan(tasks, often, self._trials, self._states, offset=7 * self._planned)
@@ -169,6 +175,9 @@ class Governor(Role):
         after = {k: e for k, e in self._memory.entries.items() if k not in proposed.replaces}
         after.update((e.id, e) for e in proposed.entries)
         change = ev.MemoryChanged(
-            candidate=id, added=proposed.entries, removed=proposed.replaces, memory_hash=memory_hash(after.values())
+            candidate=id,
+            added=proposed.entries,
+            removed=proposed.replaces,
+            memory_hash=memory_hash(after.values()),
         )
         return self.event("memory.changed", change, subject=id, cause=cause)

@@ -17,8 +17,28 @@ RELATIONS = (
     "on", "to", "at", "from", "with",
 )  # fmt: skip
 SELECTORS = frozenset(
-    "left right front back middle center centre top bottom upper lower nearest closest farthest near far first last "
-    "leftmost rightmost".split()
+    [
+        "left",
+        "right",
+        "front",
+        "back",
+        "middle",
+        "center",
+        "centre",
+        "top",
+        "bottom",
+        "upper",
+        "lower",
+        "nearest",
+        "closest",
+        "farthest",
+        "near",
+        "far",
+        "first",
+        "last",
+        "leftmost",
+        "rightmost",
+    ]
 )
 ARTICLES = frozenset(("the", "a", "an", "both", "all", "some"))
 PRONOUNS = frozenset(("it", "them", "this", "that"))

@@ -17,15 +17,46 @@ UNITS = {
 WORDS = {
     name: value
     for value, name in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-        "eighteen nineteen".split()
+        [
+            "zero",
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+            "thirteen",
+            "fourteen",
+            "fifteen",
+            "sixteen",
+            "seventeen",
+            "eighteen",
+            "nineteen",
+        ]
     )
-} | {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
+} | {
+    "twenty": 20,
+    "thirty": 30,
+    "forty": 40,
+    "fifty": 50,
+    "sixty": 60,
+    "seventy": 70,
+    "eighty": 80,
+    "ninety": 90,
+}
 
-_UNIT = "|".join(sorted((f"{unit}s?" for unit in UNITS if unit != "in"), key=len, reverse=True)) + "|inches|in"
+_UNIT = (
+    "|".join(sorted((f"{unit}s?" for unit in UNITS if unit != "in"), key=len, reverse=True)) + "|inches|in"
+)
 _HARMLESS = re.compile(
     r"\b(?:regions?|parts?|steps?|turns?|programs?|clauses?|operations?|pictures?|views?|lines?)\s+(?:number\s+)?\d+"
-    r"(?:\s*(?:,|and|or)\s*\d+)*|\b\d+\s+(?:of|out of)\s+\d+\b|\b\d+\s+(?:times?|things?|regions?|parts?|programs?)\b",
+    r"(?:\s*(?:,|and|or)\s*\d+)*|\b\d+\s+(?:of|out of)\s+\d+\b|\b\d+\s+(?:(?:more|other|different)\s+)?(?:times?|things?|regions?|parts?|programs?)\b",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(rf"(?<![\w.])([-+−]?\d+(?:[.,]\d+)?(?:e[-+]?\d+)?)\s*({_UNIT})?(?![\w])", re.IGNORECASE)

@@ -9,6 +9,7 @@ from ..ledger.checkpoint import checkpoints
 from ..ledger.errors import LedgerError
 from ..ledger.events import RunStarted, decode, payload
 from ..ledger.reader import Reader
+from ..ledger.topics import is_run
 from ..replay.runs import find_run, run_folders
 from ..replay.state import LEDGER
 from .errors import AgentError
@@ -16,7 +17,7 @@ from .source import is_bundle
 
 
 class UnknownName(AgentError):
-    """There is no such checkpoint, or more than one that it could be."""
+    """A name that nothing has, that several things have, or that nothing can have."""
 
 
 def nearest(name: str, known: Iterable[str], most: int = 12) -> str:
@@ -28,6 +29,15 @@ def nearest(name: str, known: Iterable[str], most: int = 12) -> str:
     shown = [*close, *(other for other in names if other not in close)][:most]
     more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
     return ", ".join(shown) + more
+
+
+def check_run_name(name: str) -> None:
+    """Raises UnknownName for a name that no run can have."""
+    if not is_run(name):
+        raise UnknownName(
+            f"A run cannot be called {name!r}; use up to 64 letters, digits, dots, dashes and underscores, "
+            "beginning with a letter or digit."
+        )
 
 
 def check_checkpoint(home: Path, run: str, name: str) -> None:

@@ -77,9 +77,13 @@ class LocalPool:
             worker = await self._take(rollout)
             began = time.monotonic()
             try:
-                answer = await asyncio.get_running_loop().run_in_executor(self._threads, _ask, worker, rollout)
+                answer = await asyncio.get_running_loop().run_in_executor(
+                    self._threads, _ask, worker, rollout
+                )
             except (EOFError, OSError):
-                log.warning("worker died", pid=worker.process.pid, exit=worker.process.exitcode, attempt=attempt)
+                log.warning(
+                    "worker died", pid=worker.process.pid, exit=worker.process.exitcode, attempt=attempt
+                )
                 await self._replace(worker)
                 continue
             except asyncio.CancelledError:

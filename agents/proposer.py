@@ -109,7 +109,9 @@ class Proposer(Role):
             messages.append(self.event("candidate.proposed", data, subject=ids[-1], cause=event.id))
         closed = ev.CandidatesClosed(round=request.round, stage=request.stage, candidates=tuple(ids))
         subject = f"{request.round}/{request.stage}"
-        await self.bus.publish(*messages, self.event("candidates.closed", closed, subject=subject, cause=event.id))
+        await self.bus.publish(
+            *messages, self.event("candidates.closed", closed, subject=subject, cause=event.id)
+        )
 
 
 def _proposed(candidate: Candidate, request: ev.CandidatesRequested, id: str) -> ev.CandidateProposed:

@@ -168,7 +168,7 @@ def show_checks(checks: Sequence["Check"]) -> RenderableType:
     ]
     remedies = [f"{check.name}: {check.remedy}" for check in checks if not check.ok]
     todo = Group(heading("What to do"), block(remedies, by=2)) if remedies else None
-    return stack(table(("", "", ""), rows), todo)
+    return stack(table(("", "what", "found"), rows), todo)
 
 
 def show_tasks(tasks: Sequence[tuple[str, str, int]]) -> RenderableType:

@@ -74,13 +74,15 @@ class Runner(Role):
     def _result(self, event: Event, turn: int, played: Played, repeats: str) -> Event:
         result = played.result
         if result.rejected is not None:
-            stage, message = result.rejected
-            data: ev.Struct = ev.ProgramRejected(turn=turn, stage=stage, message=message)
+            refused = result.rejected
+            data: ev.Struct = ev.ProgramRejected(turn=turn, stage=refused.stage, message=refused.message)
             return self.event("program.rejected", data, subject=event.subject, cause=event.id)
         executed = ev.ProgramExecuted(
             turn=turn,
             calls=tuple(
-                ev.Call(operation=c.operation, arguments=c.arguments, result=c.result, seconds=round(c.seconds, 4))
+                ev.Call(
+                    operation=c.operation, arguments=c.arguments, result=c.result, seconds=round(c.seconds, 4)
+                )
                 for c in result.calls
             ),
             printed=result.printed,

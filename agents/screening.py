@@ -39,12 +39,16 @@ def _screen_entry(
         return f"out of layer: {entry.id} is of kind {entry.kind}, which the {candidate.layer} does not hold"
     contact = [name for name in CONTACT if re.search(rf"\b{name}\b", entry.template)]
     if entry.layer == "brain" and contact:
-        return f"out of layer: {entry.id} uses {', '.join(contact)}; contact geometry belongs to the cerebellum"
+        return (
+            f"out of layer: {entry.id} uses {', '.join(contact)}; contact geometry belongs to the cerebellum"
+        )
     if not entry.provenance.evidence:
         return f"no evidence: {entry.id} names no episode"
     unknown = [episode for episode in entry.provenance.evidence if episode not in evidence]
     if unknown:
-        return f"no evidence: {entry.id} names {unknown[0]}, which is not a judged training episode of this run"
+        return (
+            f"no evidence: {entry.id} names {unknown[0]}, which is not a judged training episode of this run"
+        )
     if entry.id in have and entry.id not in candidate.replaces:
         return f"duplicate: {entry.id} is in memory and is not replaced"
     same = [e.id for e in have.values() if e.kind == entry.kind and e.state == entry.state]

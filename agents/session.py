@@ -10,10 +10,10 @@ from ..backends.api import API_HASH
 from ..backends.sim import suites
 from ..ledger import events as ev
 from ..ledger.reader import Reader
-from ..replay.state import LEDGER
-from ..replay.memory import MemoryFold
 from ..replay.fold import feed
+from ..replay.memory import MemoryFold
 from ..replay.runs import find_run
+from ..replay.state import LEDGER
 from .config import RunConfig, parts
 from .crew import Link, linked, seats, together
 from .errors import ConfigError, RunMismatch
@@ -53,7 +53,8 @@ def resolve(suite: str, names: tuple[str, ...]) -> list[ev.Task]:
     wanted = [parts(name) for name in names] or [(i,) for i in range(suites.count_tasks(suite))]
     found = [suites.load_task(suite, ids) for ids in wanted]
     return [
-        ev.Task(suite=task.suite, parts=task.parts, instruction=task.instruction, scene=task.scene) for task in found
+        ev.Task(suite=task.suite, parts=task.parts, instruction=task.instruction, scene=task.scene)
+        for task in found
     ]
 
 
@@ -78,7 +79,9 @@ async def train(
     check_states(config, tasks + brain_tasks)
     path = home / config.run
     if broker is None and (path / LEDGER).exists() and not resume:
-        raise RunMismatch(f"there is a run {config.run} in {home} already; go on with --resume, or choose another --run")
+        raise RunMismatch(
+            f"there is a run {config.run} in {home} already; go on with --resume, or choose another --run"
+        )
     async with linked(home, broker) as link, local_pool(config.workers) as pool:
         trainer = await crew_train(link, config, tasks, brain_tasks, pool, progress)
     return TrainResult(config.run, path, trainer.checkpoints(), len(trainer.memory.entries))
@@ -107,7 +110,6 @@ async def crew_train(
         if config.verifier:
             roles.append(Verifier(verifier_bus, run))
 
-
         async def work() -> None:
             await trainer.train()
             if afterwards is not None:
@@ -123,7 +125,9 @@ async def freeze(run: str, home: Path, layer: ev.Layer, name: str, broker: str |
     with Reader(find_run(home, run) / LEDGER) as reader:
         feed(reader, fold)
     if layer in fold.frozen:
-        raise RunMismatch(f"the {layer} of {run} is frozen already; `skill2real checkpoints {run}` lists its checkpoints")
+        raise RunMismatch(
+            f"the {layer} of {run} is frozen already; `skill2real checkpoints {run}` lists its checkpoints"
+        )
     frozen = ev.LayerFrozen(name=name, layer=layer, memory_hash=fold.hash, api_hash=API_HASH)
     async with linked(home, broker) as link, link.bus(run, "operator") as bus:
         seqs = await bus.publish(ev.make(run, "layer.frozen", "operator", frozen, subject=name))

@@ -45,7 +45,9 @@ def open_source(target: str, home: Path, checkpoint: str | None, key: str | None
     if is_bundle(target):
         verified = verify_bundle(read_bundle(Path(target)), pinned(key), API_HASH)
         if checkpoint is not None and checkpoint != verified.name:
-            raise AgentError(f"{target} holds checkpoint {verified.name}, not {checkpoint}; leave --checkpoint out")
+            raise AgentError(
+                f"{target} holds checkpoint {verified.name}, not {checkpoint}; leave --checkpoint out"
+            )
         return Source(verified, True)
     with Reader(find_run(home, target) / LEDGER) as reader:
         name = checkpoint or _last(reader)
@@ -59,5 +61,7 @@ def _last(reader: Reader) -> str:
 
     found = checkpoints(reader)
     if not found:
-        raise AgentError(f"{reader.path.parent.name} has no checkpoint yet; train it further, or use `skill2real freeze`")
+        raise AgentError(
+            f"{reader.path.parent.name} has no checkpoint yet; train it further, or use `skill2real freeze`"
+        )
     return found[-1].name

@@ -104,7 +104,9 @@ class Trainer(Director):
             await self.say("run.started", started, subject=self.run)
             return
         recorded = self._run_started.config
-        differ = [k for k, v in config.items() if k != "workers" and recorded.get(k) != msgspec.to_builtins(v)]
+        differ = [
+            k for k, v in config.items() if k != "workers" and recorded.get(k) != msgspec.to_builtins(v)
+        ]
         if differ:
             raise RunMismatch(
                 f"run {self.run} was started with another {', '.join(differ)}; resume it with the same flags, "
@@ -116,7 +118,9 @@ class Trainer(Director):
         name = name_of(layer, number)
         if name not in self._closed:
             if name not in self._rounds:
-                await self.say("round.started", ev.RoundStarted(layer=layer, round=number, name=name), subject=name)
+                await self.say(
+                    "round.started", ev.RoundStarted(layer=layer, round=number, name=name), subject=name
+                )
             judgements = await self._practise(layer, name)
             for stage in STAGES[layer]:
                 await self._stage(layer, name, stage)
@@ -203,7 +207,9 @@ class Trainer(Director):
         )
         await self.say("round.closed", closed, subject=name)
         self.progress(
-            Progress(f"{name} closed: {closed.successes} of {closed.episodes} episodes, {accepted} of {len(verdicts)} accepted")
+            Progress(
+                f"{name} closed: {closed.successes} of {closed.episodes} episodes, {accepted} of {len(verdicts)} accepted"
+            )
         )
 
     async def freeze(self, layer: Layer, name: str, closed: bool = True) -> None:
@@ -211,12 +217,21 @@ class Trainer(Director):
         if name not in self._frozen:
             parent = list(self._frozen)[-1] if self._frozen else ""
             frozen = ev.LayerFrozen(
-                name=name, layer=layer, memory_hash=self.memory.hash, api_hash=API_HASH, parent=parent, closed=closed
+                name=name,
+                layer=layer,
+                memory_hash=self.memory.hash,
+                api_hash=API_HASH,
+                parent=parent,
+                closed=closed,
             )
             await self.say("layer.frozen", frozen, subject=name)
         with anyio.move_on_after(30):
             await self.until(lambda: name in self._signed)
-        self.progress(Progress(f"checkpoint {name} " + ("signed" if name in self._signed else "NOT signed: no signing key")))
+        self.progress(
+            Progress(
+                f"checkpoint {name} " + ("signed" if name in self._signed else "NOT signed: no signing key")
+            )
+        )
 
     def frozen_at(self, name: str) -> int:
         """Sequence number of the event that froze this checkpoint."""

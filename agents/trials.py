@@ -9,7 +9,9 @@ from .statistics import mcnemar, wilson
 
 LEVEL = 0.05  # of the exact one-sided test
 FAILURES = 5  # fewer failures without the candidate cannot show a difference
-DECISIONS = {"which": ("which", "target")}  # findings that a decision's verdict rests on; else the one of that name
+DECISIONS = {
+    "which": ("which", "target")
+}  # findings that a decision's verdict rests on; else the one of that name
 
 Verdict = Literal["accepted", "rejected", "not_testable"]
 
@@ -59,7 +61,9 @@ def plan(
 def compare(trials: list[ev.TrialFinished], completion: bool) -> ev.Statistic:
     """The paired statistic of the decision, or of completion."""
     sides = [
-        (t.without.completed, t.with_candidate.completed) if completion else (t.without.decision, t.with_candidate.decision)
+        (t.without.completed, t.with_candidate.completed)
+        if completion
+        else (t.without.decision, t.with_candidate.decision)
         for t in trials
     ]
     wins = sum(after and not now for now, after in sides)
@@ -87,7 +91,10 @@ def judge(trials: list[ev.TrialFinished], decision: str) -> ev.VerdictGiven:
     elif own.p >= LEVEL:
         verdict, reason = "rejected", f"no significant gain ({score}, p = {own.p:.3g})"
     elif worse:
-        verdict, reason = "rejected", f"completion got worse: {whole.without} to {whole.with_candidate} ({score})"
+        verdict, reason = (
+            "rejected",
+            f"completion got worse: {whole.without} to {whole.with_candidate} ({score})",
+        )
     else:
         verdict, reason = "accepted", f"significant gain ({score}, p = {own.p:.2g})"
     return ev.VerdictGiven(

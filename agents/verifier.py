@@ -74,9 +74,12 @@ class Verifier(Role):
         why = leak(text, record)
         if why:
             log.warning("critique blocked", episode=id, why=why)
-            await self.say("critique.blocked", ev.CritiqueBlocked(text=text, reason=why), subject=id, cause=episode.cause)
+            await self.say(
+                "critique.blocked", ev.CritiqueBlocked(text=text, reason=why), subject=id, cause=episode.cause
+            )
             findings = tuple(
-                ev.Finding(clause=f.clause, decision=f.decision, good=f.good, region=f.region) for f in findings
+                ev.Finding(clause=f.clause, decision=f.decision, good=f.good, region=f.region)
+                for f in findings
             )
             text = sentences(findings, episode.outcome.success)
         critique = ev.CritiqueWritten(text=text, findings=findings, success=episode.outcome.success)

@@ -3,7 +3,12 @@
 from ..ledger.events import Finding
 
 AMOUNTS = {"near": "by less than a finger's length", "hand": "by about a hand's width", "far": "far"}
-SIDES = {"left": "the picture's left", "right": "the picture's right", "up": "the picture's top", "down": "the picture's bottom"}
+SIDES = {
+    "left": "the picture's left",
+    "right": "the picture's right",
+    "up": "the picture's top",
+    "down": "the picture's bottom",
+}
 
 
 def sentences(findings: tuple[Finding, ...], success: bool) -> str:
@@ -21,7 +26,9 @@ def _sentence(f: Finding) -> str:
         what = "the thing you were asked for" if f.decision == "which" else "the target that was named"
         if f.good:
             return f"region {f.region} was {what}."
-        return f"your region {f.region} was {what}." if f.region >= 0 else f"{what} is not among your regions."
+        return (
+            f"your region {f.region} was {what}." if f.region >= 0 else f"{what} is not among your regions."
+        )
     if f.good:
         return ""
     if f.direction:

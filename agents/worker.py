@@ -1,5 +1,6 @@
 """What one rollout worker does: open a world, run programs in the sandbox, measure the outcome."""
 
+import json
 import os
 import signal
 from dataclasses import dataclass, field
@@ -66,7 +67,7 @@ class Worker:
                 "success": measured.success,
                 "settled": measured.settled,
                 "progress": measured.progress,
-                "record": measured.record,
+                "record": json.loads(json.dumps(measured.record)),  # numpy's floats become Python's
             }
         return Played(
             self._result, self._start, self._world.digest(), self._operations_count, self._seconds, outcome

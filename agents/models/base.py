@@ -64,7 +64,11 @@ class ProposerModel(Protocol):
         ...
 
     def reflect(
-        self, request: ev.CandidatesRequested, memory: tuple[ev.Entry, ...], evidence: list[EpisodeView], tried: list[ev.CandidateProposed]
+        self,
+        request: ev.CandidatesRequested,
+        memory: tuple[ev.Entry, ...],
+        evidence: list[EpisodeView],
+        tried: list[ev.CandidateProposed],
     ) -> list[Candidate]:
         """Memory updates that the evidence supports. `tried`: what was proposed before, with any verdict."""
         ...

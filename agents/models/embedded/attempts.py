@@ -37,7 +37,9 @@ class Released:
     noun: str
     variant: Variant
     good: bool
-    correction: tuple[float, float]  # unit vector in the base frame along which it should have been, or (0, 0)
+    correction: tuple[
+        float, float
+    ]  # unit vector in the base frame along which it should have been, or (0, 0)
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,11 @@ def read(evidence: list[EpisodeView]) -> Attempts:
 
 
 def _read_one(
-    attempts: Attempts, episode: EpisodeView, regions: list[dict[str, Any]], choice: dict[str, Any], finding: Any
+    attempts: Attempts,
+    episode: EpisodeView,
+    regions: list[dict[str, Any]],
+    choice: dict[str, Any],
+    finding: Any,
 ) -> None:
     decision = choice["decision"]
     if decision in ("which", "target"):
@@ -80,7 +86,13 @@ def _read_one(
             look = appearance(regions[finding.region])
             attempts.sightings.append(
                 Sighting(
-                    episode.id, choice["noun"], choice["selector"], look, finding.region, regions, finding.good
+                    episode.id,
+                    choice["noun"],
+                    choice["selector"],
+                    look,
+                    finding.region,
+                    regions,
+                    finding.good,
                 )
             )
     elif decision == "grasp":
@@ -104,7 +116,10 @@ def _correction(direction: str, right: tuple[float, float]) -> tuple[float, floa
     """Where it ended, in the picture, turned into the base frame and reversed."""
     size = (right[0] ** 2 + right[1] ** 2) ** 0.5 or 1.0
     rx, ry = right[0] / size, right[1] / size
-    down = (ry, -rx)  # the scene camera looks at the table from above: down is right turned clockwise seen from above
+    down = (
+        ry,
+        -rx,
+    )  # the scene camera looks at the table from above: down is right turned clockwise seen from above
     return {
         "left": (rx, ry), "right": (-rx, -ry), "up": down, "down": (-down[0], -down[1])
     }.get(direction, (0.0, 0.0))  # fmt: skip

@@ -90,7 +90,12 @@ def which(
 
 
 def _one_of(
-    word: str, ties: list[int], regions: list[dict[str, Any]], skills: Skills, attempts: Attempts | None, rng: Random
+    word: str,
+    ties: list[int],
+    regions: list[dict[str, Any]],
+    skills: Skills,
+    attempts: Attempts | None,
+    rng: Random,
 ) -> Chosen:
     places = [(regions[i]["x"], regions[i]["y"]) for i in ties]
     rule = skills.words.get(word)

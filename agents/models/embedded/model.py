@@ -28,7 +28,9 @@ class EmbeddedModel:
     ) -> Proposal:
         regions = episode.value("regions")
         if regions is None:
-            return Proposal(f"HEIGHT = {LOOK_HEIGHT}\nCOLUMNS = {LOOK_COLUMNS}\n{LOOK}", last=bool(episode.turns))
+            return Proposal(
+                f"HEIGHT = {LOOK_HEIGHT}\nCOLUMNS = {LOOK_COLUMNS}\n{LOOK}", last=bool(episode.turns)
+            )
         explore = episode.started.memory.explore
         tried = attempts.read(evidence) if explore else None
         rng = Random(f"{self._seed}/{episode.id}")
@@ -44,7 +46,9 @@ class EmbeddedModel:
         skills, seen = Skills(memory), attempts.read(evidence)
         instructions = list(dict.fromkeys(e.started.task.instruction for e in evidence))
         made = {
-            "nouns": lambda: reflect.nouns(skills, seen, instructions, singly=any(len(t.entries) > 1 for t in tried)),
+            "nouns": lambda: reflect.nouns(
+                skills, seen, instructions, singly=any(len(t.entries) > 1 for t in tried)
+            ),
             "grasps": lambda: reflect.grasps(skills, seen, instructions),
             "releases": lambda: reflect.releases(skills, seen, instructions),
             "words": lambda: reflect.words(skills, seen, instructions),
@@ -98,7 +102,13 @@ def _clause(
         return [f"# {clause.text()}: there is nothing left to take"]
     grasp = choose.grasp(regions[thing.region], skills, tried, rng)
     choices.append(
-        {"clause": number, "decision": "grasp", "region": thing.region, "variant": grasp.variant, "entry": grasp.entry}
+        {
+            "clause": number,
+            "decision": "grasp",
+            "region": thing.region,
+            "variant": grasp.variant,
+            "entry": grasp.entry,
+        }
     )
     g = grasp.variant
     lines = [
@@ -120,7 +130,7 @@ def _clause(
     )  # fmt: skip
     r = release.variant
     lines.append(
-        f"put(regions[{target.region}], shapes[{target.region}], held{number}, plan{number}, "
+        f"put(homes[{target.region}], regions[{target.region}], shapes[{target.region}], held{number}, plan{number}, "
         f"clearance={r['clearance']}, reference={r['reference']!r}, carry={r['carry']}, dx={r['dx']}, dy={r['dy']})"
     )
     return lines

@@ -4,33 +4,38 @@ A move is what a memory entry carries as its template. Its defaults are naive; w
 """
 
 LOOK = '''
-def scan(height: float, columns: int) -> list[View]:
-    """The scene camera's view, then views straight down along the table."""
-    views = [capture("scene")]
+def spots(view: View, columns: int) -> list[Point]:
+    """Places over the table, side by side, from which everything that the scene camera sees is seen from above."""
     space = describe_workspace()
-    middle = 0.5 * (space.x[0] + space.x[1])
-    for k in range(columns):
-        share = (k + 0.5) / columns
-        spot = Point(middle, space.y[0] + share * (space.y[1] - space.y[0]), space.table)
-        pose = compile_view(spot, height)
-        if move_to(pose, speed=1.0, tolerance=0.02).ok:
+    seen = [r for r in find_regions(view) if r.ok and not r.clipped]
+    xs = [r.x for r in seen] + ([] if seen else [space.x[0], space.x[1]])
+    ys = [r.y for r in seen] + ([] if seen else [space.y[0], space.y[1]])
+    x = 0.5 * (min(xs) + max(xs))
+    return [Point(x, min(ys) + (k + 0.5) / columns * (max(ys) - min(ys)), space.table) for k in range(columns)]
+
+
+def scan(height: float, columns: int) -> list[View]:
+    """The scene camera's view, then views straight down."""
+    views = [capture("scene")]
+    for spot in spots(views[0], columns):
+        if move_to(compile_view(spot, height), speed=1.0, tolerance=0.02).ok:
             views.append(capture("wrist"))
     return views
 
 
-def separate(views: list[View]) -> list[Region]:
+def separate(views: list[View]) -> list[tuple[Region, View]]:
     """Each thing once: views that show it whole first, then the larger ones."""
-    seen: list[tuple[bool, int, Region]] = []
+    seen: list[tuple[bool, int, Region, View]] = []
     for view in views:
         for region in find_regions(view):
             if region.ok and region.pixels >= 40:
-                seen.append((region.clipped, -region.pixels, region))
+                seen.append((region.clipped, -region.pixels, region, view))
     seen.sort(key=lambda item: (item[0], item[1]))
-    kept: list[Region] = []
+    kept: list[tuple[Region, View]] = []
     for item in seen:
         region = item[2]
-        if all(abs(region.x - other.x) + abs(region.y - other.y) > 0.04 for other in kept):
-            kept.append(region)
+        if all(abs(region.x - other[0].x) + abs(region.y - other[0].y) > 0.04 for other in kept):
+            kept.append((region, item[3]))
     return kept
 
 
@@ -38,14 +43,16 @@ views = scan(HEIGHT, COLUMNS)
 regions: list[Region] = []
 shapes: list[Shape] = []
 looks: list[Look] = []
-for region in separate(views[1:]):
+homes: list[View] = []
+for region, view in separate(views[1:]):
     shape = measure_region(region)
-    near = [s for s in shapes if abs(s.x - shape.x) < 0.5 * min(s.width, shape.width)
-            and abs(s.y - shape.y) < 0.5 * min(s.width, shape.width)]
+    near = [s for s in shapes if abs(s.x - shape.x) < 0.5 * min(s.length, shape.length)
+            and abs(s.y - shape.y) < 0.5 * min(s.length, shape.length)]
     if shape.ok and not near:
         regions.append(region)
         shapes.append(shape)
         looks.append(describe_region(region))
+        homes.append(view)
 go_home()
 cu, cv = views[0].width // 2, views[0].height // 2
 middle = measure_point(views[0], cu, cv)
@@ -57,15 +64,20 @@ right = measure_point(views[0], cu + 24, cv)
 '''
 
 PICK = '''
-def pick(region: Region, shape: Shape, style: Literal["centre", "rim", "handle"], depth: float, near: bool) -> tuple[Shape, Plan]:
+from typing import Literal
+
+
+def pick(region: Region, shape: Shape, style: Literal["centre", "rim", "handle"], depth: float,
+         near: bool) -> tuple[Shape, Plan]:
     """Grasp a thing and lift it. near: measure it again from close by first."""
     set_gripper(describe_workspace().max_width)
-    if near and move_to(compile_view(shape, 0.22), speed=0.8, tolerance=0.02).ok:
+    if near and move_to(compile_view(shape, 0.25), speed=0.8, tolerance=0.02).ok:
         again = measure_region(segment(capture("wrist"), region))
         if again.ok and abs(again.x - shape.x) + abs(again.y - shape.y) < 0.04:
             shape = again
     plan = compile_grasp(shape, style, depth)
-    if move_to(plan.start, speed=0.8, tolerance=0.02).ok and move_to(plan.pose, speed=0.25, tolerance=0.004).done:
+    if move_to(plan.start, speed=0.8, tolerance=0.02).ok:
+        move_to(plan.pose, speed=0.25, tolerance=0.004)
         set_gripper(0.0)
     move_to(offset_pose(plan.pose, dz=0.22), speed=0.5, tolerance=0.03)
     return shape, plan
@@ -74,22 +86,19 @@ def pick(region: Region, shape: Shape, style: Literal["centre", "rim", "handle"]
 PUT = '''
 def put(view: View, region: Region, shape: Shape, held: Shape, plan: Plan, clearance: float,
         reference: Literal["middle", "free"], carry: bool, dx: float, dy: float) -> Robot:
-    """Let go of the held thing on, in or beside a target. dx, dy: how many half widths beside its middle."""
+    """Let go of the held thing over or beside a target. dx, dy: beside it, in steps of both half lengths."""
     spot = Point(shape.x, shape.y, shape.top)
     if dx != 0.0 or dy != 0.0:
         beside = 0.5 * (shape.length + held.length) + 0.02
         spot = Point(shape.x + dx * beside, shape.y + dy * beside, shape.bottom)
     elif reference == "free":
         support = measure_support(view, region)
-        if support.ok:
-            spot = Point(support.x, support.y, support.height)
-    place = compile_place(spot, held, plan, clearance)
+        spot = Point(support.x, support.y, support.height) if support.ok else spot
+    pose = compile_place(spot, held, plan, clearance).pose
     if not carry:
-        pose = compile_pose(Point(spot.x, spot.y, spot.z + 0.5 * held.height + clearance), closing=plan.pose.closing)
-        place = compile_place(spot, held, plan, clearance)
-        move_to([offset_pose(pose, dz=0.1), pose], speed=0.5, tolerance=0.02)
-    else:
-        move_to([offset_pose(place.pose, dz=0.1), place.pose], speed=0.5, tolerance=0.02)
+        pose = compile_pose(Point(spot.x, spot.y, pose.z), closing=plan.pose.closing)
+    above = offset_pose(pose, dz=0.12)
+    move_to([above, pose], speed=0.5, tolerance=0.02)
     done = set_gripper(describe_workspace().max_width)
     move_to(offset_pose(read_robot().pose, dz=0.15), speed=0.5, tolerance=0.03)
     return done

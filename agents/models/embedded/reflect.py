@@ -20,9 +20,7 @@ CLUSTER = 0.03  # metres: shapes nearer than this are treated alike
 RADIUS = 0.035
 
 
-def nouns(
-    skills: Skills, attempts: Attempts, instructions: list[str], singly: bool
-) -> list[Candidate]:
+def nouns(skills: Skills, attempts: Attempts, instructions: list[str], singly: bool) -> list[Candidate]:
     """Nouns that were pointed at twice or more and are unknown, or known and still confused."""
     entries: list[ev.Entry] = []
     replaces: list[str] = []
@@ -71,12 +69,19 @@ def grasps(skills: Skills, attempts: Attempts, instructions: list[str]) -> list[
         variant = GRASPS[index]
         exemplars = spread_out(shapes, 8)
         evidence = [g.episode for g in attempts.grasps if g.variant == variant and g.good]
-        name = f"{variant['style']} {variant['depth'] * 1000:.0f}mm {'near ' if variant['near'] else ''}" + "-".join(
-            f"{value * 100:.0f}" for value in exemplars[0][:3]
+        name = (
+            f"{variant['style']} {variant['depth'] * 1000:.0f}mm {'near ' if variant['near'] else ''}"
+            + "-".join(f"{value * 100:.0f}" for value in exemplars[0][:3])
         )
         entry = grasp_entry(name, variant, exemplars, RADIUS, _unique(evidence))
         candidates.append(
-            Candidate((entry,), (), "grasp", f"held more often than the rule in force: {entry.when}", tuple(instructions))
+            Candidate(
+                (entry,),
+                (),
+                "grasp",
+                f"held more often than the rule in force: {entry.when}",
+                tuple(instructions),
+            )
         )
     return candidates
 
@@ -96,7 +101,9 @@ def releases(skills: Skills, attempts: Attempts, instructions: list[str]) -> lis
             text for text in instructions
             if any(c.target and (c.relation, c.target.noun) == (relation, noun) for c in parse(text))
         )  # fmt: skip
-        candidates.append(Candidate((entry,), replaced, "release", f"ended where it should more often: {entry.when}", tasks))
+        candidates.append(
+            Candidate((entry,), replaced, "release", f"ended where it should more often: {entry.when}", tasks)
+        )
     return candidates
 
 
@@ -131,7 +138,9 @@ def orders(skills: Skills, attempts: Attempts, instructions: list[str]) -> list[
     return [Candidate((entry,), replaced, "order", reason, joined)]
 
 
-def _better(space: tuple[Variant, ...], tried: list[tuple[float, Variant, bool]], current: Variant) -> Variant | None:
+def _better(
+    space: tuple[Variant, ...], tried: list[tuple[float, Variant, bool]], current: Variant
+) -> Variant | None:
     """The variant with the best predicted success, if it was tried twice and gains enough over the current one."""
     if not tried:
         return None

@@ -83,7 +83,9 @@ def appearance_entry(noun: str, prototypes: list[Vector], evidence: list[str]) -
     )  # fmt: skip
 
 
-def grasp_entry(name: str, variant: Variant, exemplars: list[Vector], radius: float, evidence: list[str]) -> Entry:
+def grasp_entry(
+    name: str, variant: Variant, exemplars: list[Vector], radius: float, evidence: list[str]
+) -> Entry:
     sizes = sorted(exemplars)
     low, high = [min(e[i] for e in sizes) for i in range(4)], [max(e[i] for e in sizes) for i in range(4)]
     return _entry(
@@ -117,7 +119,9 @@ def release_entry(relation: str, noun: str, variant: Variant, evidence: list[str
 def word_entry(word: str, selection: Variant, evidence: list[str]) -> Entry:
     axis = {(1.0, 0.0): "away from the robot", (-1.0, 0.0): "towards the robot", (0.0, 1.0): "to the robot's left",
             (0.0, -1.0): "to the robot's right"}[tuple(selection["axis"])]  # fmt: skip
-    which = f"the one farthest {axis}" if selection["pick"] == "most" else f"the middle one along the line {axis}"
+    which = (
+        f"the one farthest {axis}" if selection["pick"] == "most" else f"the middle one along the line {axis}"
+    )
     return _entry(
         "brain", "word", word, f'When one of several is called "{word}": {which}.',
         "", {"word": word, "selection": selection}, evidence,
