@@ -164,16 +164,19 @@ def train(
 ) -> None:
     """Learn a suite's tasks: Cerebellum rounds, freeze, Brain rounds, freeze."""
     from .agents import session
-    from .agents.lookup import recorded_config
+    from .agents.lookup import check_run_name, recorded_config
     from .agents.results import show_estimate, show_training
 
     given = {name: value for name, value in flags.items() if value not in (None, ())}
     if resume and not given.get("run"):
         raise click.UsageError("--resume needs --run NAME; `skill2real runs` lists the interrupted ones.")
     recorded = recorded_config(home, given["run"]) if resume and broker is None and file is None else {}
+    if file is None and "suite" not in {**recorded, **given}:
+        raise click.UsageError("Say what to learn with --suite S; `skill2real suites` lists them.")
     config = load(file, {**recorded, **given})
     if not config.run:
         config = load(file, {**given, "run": f"{config.suite}-{time.strftime('%Y%m%d-%H%M%S')}"})
+    check_run_name(config.run)
     if dry_run:
         print_result(
             session.estimate(config), as_json, lambda estimate: show_estimate(estimate, config.workers)

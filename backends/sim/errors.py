@@ -1,5 +1,7 @@
 """What can be wrong with the simulator or with what is asked of it; each message says the remedy."""
 
+import difflib
+
 RENDERING_PACKAGES = "libegl1 libgl1 libosmesa6"
 
 
@@ -30,10 +32,10 @@ class UnknownSuite(SimError):
     """There is no suite of this name, or its files are not in the distribution."""
 
     def __init__(self, suite: str, known: list[str]) -> None:
-        near = [name for name in known if name.startswith(suite[:9])] or known
+        near = difflib.get_close_matches(suite, known, n=5, cutoff=0.4) or known[:5]
         super().__init__(
-            f"There is no suite {suite!r}. Suites: {', '.join(near[:12])}"
-            f"{', …' if len(near) > 12 else ''} (list_suites() names all {len(known)})."
+            f"There is no suite {suite!r}; the nearest of {len(known)} are {', '.join(near)}. "
+            "All: `skill2real suites`."
         )
 
 
