@@ -32,7 +32,7 @@ class SimDevice:
     def __init__(self, scene: Scene, renderer: Renderer | None, size: tuple[int, int], seed: str) -> None:
         self._scene, self._size, self._seed = scene, size, zlib.crc32(seed.encode())
         self._renderer = renderer
-        self._frames = 0
+        self._frames, self._episode = 0, scene.episode
         self._model, self._data, self._arm = scene.model, scene.data, scene.arm
         self.control = Control(self._model, self._data, self._arm, scene.kinematics)
         self._to_base = inverse(self._arm.base_to_world)
@@ -45,6 +45,7 @@ class SimDevice:
 
     def frame(self, camera: str) -> Frame:
         """Renders now. Raises KeyError for an unknown camera, RenderingMissing without OpenGL."""
+        self.alive()
         index = self._cameras[camera]
         self._kinematics()
         if self._renderer is None:
@@ -93,6 +94,8 @@ class SimDevice:
         if also is not None:
             self._known(also[0])
             return self._refused(0, targets[-1])  # the one arm cannot be in two places
+        if not targets:
+            return Motion("", 0, 0.0, 0.0, False)
         for index, target in enumerate(targets):
             if not self._inside(target):
                 return self._refused(index, targets[-1])
@@ -121,9 +124,14 @@ class SimDevice:
         )
         return control.follow(path, 40.0, 0.0, 0.01)
 
+    def alive(self) -> None:
+        """Raises SimError if the scene has been opened for another episode since."""
+        if self._episode != self._scene.episode:
+            raise SimError("This world is over: its scene has been opened for another episode.")
+
     def _describe(self) -> Facts:
         self._kinematics()
-        table = self._scene.table - self._arm.base_to_world[2, 3]
+        table = float(self._scene.table - self._arm.base_to_world[2, 3])
         fingers = self._model.jnt_range[self._arm.fingers]
         return Facts(
             box=(_BOX_X, _BOX_Y, (table - _BELOW, table + _BOX_HEIGHT)),
@@ -158,5 +166,6 @@ class SimDevice:
         return Motion("unreachable", done, error, 0.0, False)
 
     def _known(self, arm: str) -> None:
+        self.alive()
         if arm != ARM:
             raise SimError(f"There is no arm {arm!r}; this cell has {ARM!r}.")

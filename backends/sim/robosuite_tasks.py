@@ -8,7 +8,7 @@ SEEDS = 1000  # initial states offered for each task
 
 @dataclass(frozen=True)
 class RobosuiteTask:
-    """name: robosuite's environment.."""
+    """name: of robosuite's environment. goal: what its check stands for. fixed: bodies that are targets."""
 
     name: str
     instruction: str

@@ -39,7 +39,7 @@ class Scene:
     def __init__(self, task: SimTask) -> None:
         self._mujoco = load().mujoco
         self.key = task.scene
-        self.generation = 0  # counts episodes
+        self.episode = 0  # counts how often the scene was set
         self._goal = task.goal
         self.libero = task.suite != ROBOSUITE
         with quiet():
@@ -64,7 +64,7 @@ class Scene:
                 f"{task.name} has no initial state {state}: its states are 0 to {task.states - 1}."
             )
         model, data = self.model, self.data
-        self.generation += 1
+        self.episode += 1
         for name, values in self._pristine.items():
             getattr(model, name)[:] = values
         self._mujoco.mj_resetData(model, data)

@@ -136,5 +136,5 @@ def _libero_task(suite: str, part: int) -> SimTask:
 def _robosuite_task(part: int) -> SimTask:
     task = TASKS[part]
     return SimTask(
-        ROBOSUITE, (part,), task.instruction, f"{ROBOSUITE}-{task.name}", SEEDS, (("done",),), task.name
+        ROBOSUITE, (part,), task.instruction, f"{ROBOSUITE}-{task.name}", SEEDS, task.goal, task.name
     )

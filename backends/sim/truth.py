@@ -33,6 +33,7 @@ from .shapes import Points, body_box, box_corners, subtree
 from .suites import SimTask
 
 Record = dict[str, Any]
+FAR = 3.0  # m: what is farther is not in the scene; robosuite drops what a task does not need there
 _LOST = 4  # watched steps without touch by both fingers that make a slip
 _CALM, _CALM_STEPS = 0.01, 4  # m/s, watched steps: a thing that stays slower for so long has come to rest
 
@@ -44,7 +45,9 @@ class Recorder:
         self._scene, self._task, self._control = scene, task, control
         self._to_base = np.linalg.inv(control.arm.base_to_world)
         self._boxes = {
-            name: body_box(scene.model, scene.data, body) for name, body in sorted(scene.objects.items())
+            name: body_box(scene.model, scene.data, body)
+            for name, body in sorted(scene.objects.items())
+            if np.abs(scene.data.xpos[body]).max() < FAR
         }
         self._owner = np.full(scene.model.nbody, -1)
         self._names = list(self._boxes)

@@ -8,12 +8,11 @@ import numpy as np
 
 from ..episode import Outcome
 from .device import SimDevice
-from .errors import SimError
 from .library import load
 from .rendering import Renderer
 from .scene import Scene
 from .suites import SimTask
-from .truth import Recorder
+from .truth import FAR, Recorder
 
 _SETTLE_START, _SETTLE_END = 1.0, 1.5  # s, longest wait for rest
 _REST = 0.02  # m/s and rad/s
@@ -28,7 +27,6 @@ class SimWorld:
         self._scene, self._task = scene, task
         self.instruction = task.instruction
         scene.place(task, state)
-        self._generation = scene.generation
         self._outcome: Outcome | None = None
         self.device = SimDevice(scene, renderer, size, f"{task.name}#{state}")
         self._settle(_SETTLE_START)
@@ -38,12 +36,12 @@ class SimWorld:
         self.device.captured = self._recorder.captured
 
     def digest(self) -> str:
-        self._alive()
+        self.device.alive()
         return self._scene.digest()
 
     def outcome(self) -> Outcome:
         """Lets the scene come to rest with the arm still, once, then measures."""
-        self._alive()
+        self.device.alive()
         if self._outcome is None:
             self._settle(_SETTLE_END)
             self._recorder.watch()
@@ -55,23 +53,20 @@ class SimWorld:
 
     def truth(self) -> dict[str, Any]:
         """The privileged record as of now, without letting the scene come to rest (see truth.py)."""
-        self._alive()
+        self.device.alive()
         return copy.deepcopy(self._recorder.record())
 
     def _settle(self, longest: float) -> None:
         """Waits with the arm still until the rest of the scene hardly moves, at least 0.3 s."""
         data, control = self._scene.data, self.device.control
-        loose = np.ones(self._scene.model.nv, dtype=np.bool_)
+        near = np.abs(data.xpos).max(axis=1) < FAR
+        loose = near[self._scene.model.dof_bodyid]
         loose[control.arm.dofs] = loose[control.arm.finger_dofs] = False
         for step in range(round(longest / 0.1)):
             control.wait(0.1)
             if step >= 2 and np.abs(data.qvel[loose]).max(initial=0.0) < _REST:
                 break
         load().mujoco.mj_forward(self._scene.model, data)
-
-    def _alive(self) -> None:
-        if self._generation != self._scene.generation:
-            raise SimError("This world is over: its scene has been opened for another episode.")
 
 
 class WorldCache:
