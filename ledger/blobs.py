@@ -1,13 +1,14 @@
 """Content-addressed blobs beside a ledger: images, depth, trajectories, prompts and responses."""
 
 import contextlib
+import errno
 import os
 import re
-import tempfile
+import secrets
 from hashlib import sha256
 from pathlib import Path
 
-from .errors import BadName, BlobDamaged, BlobMissing
+from .errors import BadName, BlobDamaged, BlobMissing, DiskFull
 
 _NAME = re.compile(r"[0-9a-f]{64}")
 
@@ -25,26 +26,25 @@ class Blobs:
         return self.folder / name[:2] / name[2:]
 
     def put(self, data: bytes) -> str:
-        """Keep the bytes, durably, and return their name. Known bytes are not written again."""
+        """Keep the bytes, durably, and return their name. Known bytes are not written again.
+
+        Raises DiskFull; nothing is left of the blob then.
+        """
         name = sha256(data).hexdigest()
         path = self.path(name)
         if path.exists():
             return name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # A reader sees the whole blob or none: written aside, flushed, then renamed.
-        handle, aside = tempfile.mkstemp(dir=path.parent, prefix=".")
         try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(aside, path)
-        except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(aside)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _write(path, data)
+            for folder in (path.parent, self.folder):
+                _flush_folder(folder)
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                raise DiskFull(
+                    f"No room for a blob in {self.folder} ({error.strerror}); free some space on its disk."
+                ) from error
             raise
-        for folder in (path.parent, self.folder):
-            _flush_folder(folder)
         return name
 
     def get(self, name: str) -> bytes:
@@ -62,6 +62,21 @@ class Blobs:
 
     def __contains__(self, name: str) -> bool:
         return self.path(name).is_file()
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write the whole file or none of it: aside, flushed, then renamed."""
+    aside = path.with_name(f".{secrets.token_hex(8)}")
+    try:
+        with open(aside, "xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(aside, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(aside)
+        raise
 
 
 def _flush_folder(folder: Path) -> None:

@@ -125,7 +125,7 @@ def open_read_only(path: Path) -> sqlite3.Connection:
             # On a read-only medium SQLite cannot make the WAL's index; without a WAL the file is complete.
             wal = path.with_name(path.name + "-wal")
             pending = wal.exists() and wal.stat().st_size > 0
-            if pending or primary_code(error) != sqlite3.SQLITE_CANTOPEN:
+            if pending or primary_code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
                 raise
             connection.close()
             connection = sqlite3.connect(uri + "&immutable=1", uri=True, isolation_level=None)

@@ -57,10 +57,10 @@ class Store:
     async def open(cls, path: Path) -> "Store":
         """Open or create the ledger at `path`.
 
-        Raises NotALedger, LedgerTooNew, or LedgerBusy while another process (or Store) writes it.
+        Raises NotALedger, LedgerTooNew, LedgerBusy while another process (or Store) writes it, DiskFull, or
+        LedgerError where the place cannot be written.
         """
         path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
         lock = _lock(path)
         opened: list[aiosqlite.Connection] = []
         try:
@@ -75,10 +75,12 @@ class Store:
             opened.append(reader)
             store = cls(path, lock, writer, reader)
             await store._find_head()
-        except BaseException:
+        except BaseException as error:
             for connection in opened:
                 await connection.close()
             lock.close()
+            if isinstance(error, sqlite3.Error):
+                raise _explain(path, error) from error
             raise
         return store
 
@@ -122,18 +124,8 @@ class Store:
             await self._writer.rollback()  # does nothing where no transaction is open
             await self._find_head()
             if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.IntegrityError):
-                raise self._explain(error) from error
+                raise _explain(self.path, error) from error
             raise
-
-    def _explain(self, error: sqlite3.Error) -> LedgerError:
-        if getattr(error, "sqlite_errorcode", 0) in _NO_ROOM:
-            return DiskFull(
-                f"No room to write {self.path} ({error}); free some space on its disk. Nothing was lost: "
-                "events that were not acknowledged are tried again."
-            )
-        if primary_code(error) == sqlite3.SQLITE_BUSY:
-            return LedgerBusy(f"Another program holds {self.path} ({error}); close it and try again.")
-        return LedgerError(f"{self.path} cannot be written ({error}); check the disk, then verify the run.")
 
     async def _known(self, ids: list[str]) -> dict[str, tuple[int, bytes]]:
         found: dict[str, tuple[int, bytes]] = {}
@@ -203,7 +195,14 @@ class Store:
 
 def _lock(path: Path) -> IO[bytes]:
     """Hold the writer's lock, which the system releases when this process ends in whatever way."""
-    file = open(path.with_name(path.name + ".lock"), "ab")  # noqa: SIM115 (held as long as the store is open)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = open(path.with_name(path.name + ".lock"), "ab")  # noqa: SIM115 (held while the store is open)
+    except OSError as error:
+        raise LedgerError(
+            f"A ledger cannot be written at {path} ({error.strerror}); "
+            "name another place, for runs by SKILL2REAL_HOME."
+        ) from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -213,6 +212,18 @@ def _lock(path: Path) -> IO[bytes]:
         ) from None
     os.set_inheritable(file.fileno(), False)
     return file
+
+
+def _explain(path: Path, error: sqlite3.Error) -> LedgerError:
+    """The error in words that say what to do."""
+    if getattr(error, "sqlite_errorcode", 0) in _NO_ROOM:
+        return DiskFull(
+            f"No room to write {path} ({error}); free some space on its disk. Nothing was lost: "
+            "events that were not acknowledged are tried again."
+        )
+    if primary_code(error) == sqlite3.SQLITE_BUSY:
+        return LedgerBusy(f"Another program holds {path} ({error}); close it and try again.")
+    return LedgerError(f"{path} cannot be written ({error}); check the disk, then verify the run.")
 
 
 def _place(

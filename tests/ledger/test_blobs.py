@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skill2real.ledger.blobs import Blobs
-from skill2real.ledger.errors import BadName, BlobDamaged, BlobMissing
+from skill2real.ledger.errors import BadName, BlobDamaged, BlobMissing, DiskFull
 
 
 @settings(max_examples=40, deadline=None)
@@ -60,7 +60,7 @@ def test_a_failed_write_leaves_nothing(tmp_path, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr("skill2real.ledger.blobs.os.fsync", full)
-        with pytest.raises(OSError, match="No space"):
+        with pytest.raises(DiskFull, match="free some space"):
             blobs.put(b"data")
     assert [p for p in (tmp_path / "blobs").rglob("*") if p.is_file()] == []
     assert blobs.get(blobs.put(b"data")) == b"data"

@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
 
@@ -190,6 +191,9 @@ def test_what_is_not_a_ledger_is_left_alone(tmp_path):
             with pytest.raises(error, match=path.name):
                 opened()
         assert path.read_bytes() == before
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(LedgerError, match="name another place"):
+        asyncio.run(Store.open(tmp_path / "file" / "ledger.db"))
     for absent in (tmp_path / "absent.db", tmp_path):
         with pytest.raises(LedgerMissing):
             Reader(absent)
@@ -254,6 +258,14 @@ def test_a_file_that_may_not_grow_is_a_full_disk(tmp_path):
         from skill2real.ledger.store import Store
 
         async def main():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, resource.RLIM_INFINITY))
+            try:
+                await Store.open(Path(sys.argv[1]))
+            except DiskFull:
+                pass
+            else:
+                raise SystemExit("there was room to begin")
+            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
             store = await Store.open(Path(sys.argv[1]))
             await store.append(plain(10))
             resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, resource.RLIM_INFINITY))
@@ -371,6 +383,36 @@ def test_a_reader_that_hashes_again_stops_at_a_changed_event(tmp_path):
         assert len(list(reader.events(upto=3))) == 3
         with pytest.raises(EventChanged, match="Event 4"):
             list(reader.events())
+
+
+def test_a_ledger_on_a_read_only_medium():
+    """The folder may not be written, so that SQLite cannot make its index of the log."""
+    code = """
+        import os, sys
+        from pathlib import Path
+        from skill2real.ledger.check import check_ledger
+        from skill2real.ledger.reader import Reader
+
+        if os.geteuid() == 0:
+            os.setuid(65534)  # root may write anywhere
+        path = Path(sys.argv[1])
+        try:
+            (path.parent / "new").touch()
+        except PermissionError:
+            pass
+        else:
+            raise SystemExit("the folder can be written: this shows nothing")
+        with Reader(path) as reader:
+            assert len(list(reader.events())) == reader.head == 22
+        assert check_ledger(path).ok
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = make_ledger(Path(folder) / "run", None, tail=6)
+        for one in (Path(folder), path.parent):
+            one.chmod(0o555)
+        assert child(code, str(path)).wait(timeout=60) == 0
+        for one in (Path(folder), path.parent):
+            one.chmod(0o755)
 
 
 def test_a_reader_filters(tmp_path):
