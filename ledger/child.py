@@ -16,7 +16,7 @@ import structlog
 
 from .errors import LedgerError
 from .note import SigningKey
-from .serve import hosted
+from .serve import favour_commits, hosted
 
 
 class Orders(msgspec.Struct):
@@ -42,6 +42,7 @@ def _report(report: Report) -> None:
 
 async def main() -> int:
     """Exit code 0 when told to stop, 1 after an error, which was reported."""
+    favour_commits()
     loop = asyncio.get_running_loop()
     orders_in = asyncio.StreamReader(limit=1 << 20)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(orders_in), sys.stdin)

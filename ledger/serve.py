@@ -2,15 +2,26 @@
 
 import asyncio
 import signal
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import Final
 
 from .broker import EmbeddedBroker
 from .bus_errors import ServiceFailed
 from .credentials import Passwords, derive_all, password_from_environment, secret_from_environment
 from .note import SigningKey
 from .service import Service
+
+# While one thread commits row by row, another that is busy keeps it waiting this long for the interpreter's
+# lock, row after row: Python's default of 5 ms made a commit up to five times slower.
+_SWITCH_SECONDS: Final = 0.0005
+
+
+def favour_commits() -> None:
+    """For a process that does nothing but serve."""
+    sys.setswitchinterval(_SWITCH_SECONDS)
 
 
 @asynccontextmanager
@@ -60,6 +71,7 @@ async def serve(
         passwords: Passwords = derive_all(secret_from_environment())
     else:
         passwords = {"ledger": password_from_environment("ledger")}
+    favour_commits()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -28,7 +28,7 @@ class Span(msgspec.Struct, frozen=True):
     """All events with after < seq ≤ upto that the receiver may see.
 
     Live, on a ledger topic: those of one visibility; `after` is the last one before on the same topic, which
-    shows a lost message. As a reply: those of every visibility that was asked for. `head`: the ledger's last event.
+    shows a lost message. As a reply: those of every visibility asked for. `head`: the ledger's last event.
     """
 
     after: int

@@ -39,7 +39,7 @@ class RunWriter:
         self.held = 0  # bytes that wait
         self._send = send
         self._key = key
-        self._inbox: deque[tuple[Arrival, bytes]] = deque()
+        self._inbox: deque[tuple[list[Checked | Refusal], int]] = deque()
         self._arrived = asyncio.Event()
         self._closing = False
         self._floods = Floods()
@@ -48,8 +48,11 @@ class RunWriter:
         self._last: dict[str, int] = {}  # last event of each visibility
 
     def put(self, where: Arrival, payload: bytes) -> None:
-        """Queue a message. What is queued together is committed together."""
-        self._inbox.append((where, payload))
+        """Queue a message. What is queued together is committed together.
+
+        It is looked at here, not when its turn comes: that is while the last commit still runs in its thread.
+        """
+        self._inbox.append((check_message(where, payload), len(payload)))
         self.held += len(payload)
         self._arrived.set()
 
@@ -87,19 +90,18 @@ class RunWriter:
             return
         self._arrived.clear()
 
-    def _take(self) -> list[tuple[Arrival, bytes]]:
-        taken, size = [], 0
+    def _take(self) -> list[Checked | Refusal]:
+        taken: list[Checked | Refusal] = []
+        size = 0
         while self._inbox and size < _BATCH_BYTES:
-            taken.append(self._inbox.popleft())
-            size += len(taken[-1][1])
+            found, length = self._inbox.popleft()
+            taken += found
+            size += length
         self.held -= size
         return taken
 
-    async def _handle(self, messages: list[tuple[Arrival, bytes]]) -> None:
-        """Check, commit and answer one batch."""
-        found: list[Checked | Refusal] = []
-        for where, payload in messages:
-            found += check_message(where, payload)
+    async def _handle(self, found: list[Checked | Refusal]) -> None:
+        """Commit and answer one batch."""
         acks: dict[str, list[wire.Ack]] = {}
         try:
             await self._open(found)
@@ -126,7 +128,6 @@ class RunWriter:
             if self._floods.admit(item):
                 batch.append(self._refusal(item))
         frozen = await self._write(batch, acks)
-        await self._tell(acks)
         for committed in frozen:
             await self._sign(committed)
 
@@ -154,6 +155,7 @@ class RunWriter:
         if acks is not None:
             for refusal in conflicts:
                 self._deny(acks, refusal)
+            await self._tell(acks)
         if last > before:
             await self._announce(fresh)
         if admitted := [self._refusal(refusal) for refusal in conflicts if self._floods.admit(refusal)]:
