@@ -1,7 +1,8 @@
 """A bundle: one text file with all that a robot's computer needs to trust and use a frozen memory."""
 
+import contextlib
 import os
-import tempfile
+import secrets
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -103,20 +104,23 @@ def _parent(reader: Reader, frozen: Frozen, checkpoint: Checkpoint) -> Parent | 
 
 
 def save_bundle(bundle: Bundle, path: Path) -> None:
-    """Write the file whole or not at all."""
+    """Write the file whole or not at all. Raises LedgerError where it cannot be written."""
     text = msgspec.json.format(msgspec.json.encode(bundle), indent=2) + b"\n"
     path = Path(path)
-    handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(aside, "xb") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(aside, 0o644)
         os.replace(aside, path)
-    except BaseException:
-        os.unlink(aside)
-        raise
+    except OSError as error:
+        raise LedgerError(
+            f"The bundle {path} cannot be written ({error.strerror}); name another file."
+        ) from error
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(aside)  # gone already where all went well
 
 
 def read_bundle(path: Path) -> Bundle:

@@ -22,14 +22,18 @@ def new_key(name: str = DEFAULT_NAME, path: Path | None = None) -> SigningKey:
     """Make a key and write it where only its owner may read it. Never replaces a key: raises KeyRefused."""
     path = path or key_path()
     key = SigningKey.new(name)
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         raise KeyRefused(
             f"There is a key at {path} already, and checkpoints signed by it need it; "
             "move it away, or set SKILL2REAL_KEY to another place."
         ) from None
+    except OSError as error:
+        raise KeyRefused(
+            f"A key cannot be written at {path} ({error.strerror}); set SKILL2REAL_KEY to another place."
+        ) from error
     with os.fdopen(handle, "w") as file:
         file.write(key.encode() + "\n")
         file.flush()

@@ -214,6 +214,19 @@ def test_what_cannot_be_exported(ledger, tmp_path):
         make_bundle(reader, "B1", ENTRIES)
 
 
+def test_where_a_bundle_cannot_be_written(ledger, tmp_path):
+    (tmp_path / "folder").mkdir()
+    with Reader(ledger) as reader:
+        bundle = make_bundle(reader, "C1", ENTRIES[:1])
+    for place in (tmp_path / "absent" / "c1.json", tmp_path / "folder"):
+        with pytest.raises(LedgerError, match="name another file"):
+            save_bundle(bundle, place)
+    assert [p.name for p in tmp_path.iterdir()] == ["folder"]
+    save_bundle(bundle, tmp_path / "c1.json")
+    save_bundle(bundle, tmp_path / "c1.json")  # an export may replace an earlier one
+    assert read_bundle(tmp_path / "c1.json") == bundle
+
+
 def test_the_memory_hash_names_content_not_order():
     first, second = entry("a", x=1, y=[1.5, "z"]), entry("b", y=2)
     assert memory_hash((first, second)) == memory_hash((second, first))

@@ -144,6 +144,12 @@ def test_the_environment_names_the_key_file(tmp_path, monkeypatch):
     assert secret[-40:-4] not in str(refused.value)
 
 
+def test_a_place_where_no_key_can_be_kept(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(KeyRefused, match="another place"):
+        keys.new_key("lab", tmp_path / "file" / "signing.key")
+
+
 def test_a_verifier_key_as_text_or_file(tmp_path):
     path = tmp_path / "arm.vkey"
     path.write_text(f"{KEY.verifier}\n")
