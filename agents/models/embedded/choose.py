@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from ...grammar import Phrase
-from .attempts import Attempts
+from .attempts import Attempts, Sighting
 from .features import Vector, appearance, distance, shape, spread_out
 from .skills import MATCH, TIE, Rule, Skills
 from .variants import (
@@ -19,6 +19,7 @@ from .variants import (
     SELECTIONS,
     Variant,
     alike,
+    clearness,
     select,
 )
 
@@ -72,17 +73,19 @@ def which(
     taken: set[int],
     skills: Skills,
     attempts: Attempts | None,
+    words: Attempts | None,
     rng: Random,
 ) -> Chosen:
-    """The region that a phrase means; -1 where there is none left."""
+    """The region that a phrase means; -1 where there is none left. `attempts` and `words`: what may be learned from while
+    exploring appearances, and the meaning of words."""
     known = prototypes(skills, attempts)
     noun = phrase.noun
     found = [(d, i) for d, i in matches(noun, known, regions) if i not in taken]
     if found:
-        ties = [i for d, i in found if d <= found[0][0] + TIE]
-        if len(ties) == 1:
-            return Chosen(ties[0], known[noun][0], tuple(ties))
-        return _one_of(phrase.selector, sorted(ties), regions, skills, attempts, rng)
+        ties = sorted(i for d, i in found if d <= found[0][0] + TIE)
+        if len(ties) == 1 or not phrase.selector:
+            return Chosen(found[0][1], known[noun][0], tuple(ties))
+        return _one_of(phrase.selector, ties, regions, skills, words, rng)
     claimed = {i for other in known if other != noun for _, i in matches(other, known, regions)}
     free = [i for i in range(len(regions)) if i not in taken and i not in claimed]
     free = free or [i for i in range(len(regions)) if i not in taken]
@@ -94,44 +97,54 @@ def _one_of(
     ties: list[int],
     regions: list[dict[str, Any]],
     skills: Skills,
-    attempts: Attempts | None,
+    words: Attempts | None,
     rng: Random,
 ) -> Chosen:
-    places = [(regions[i]["x"], regions[i]["y"]) for i in ties]
     rule = skills.words.get(word)
-    if rule is not None:
-        return Chosen(ties[select(rule.variant, places)], rule.entry, tuple(ties))
-    if word and attempts is not None:
-        scores = word_scores(word, skills, attempts)
-        if scores and scores[0][0] > 0:
-            best = [selection for score, selection in scores if score == scores[0][0]]
-            return Chosen(ties[select(rng.choice(best), places)], "", tuple(ties))
-    return Chosen(rng.choice(ties), "", tuple(ties))
+    entry = rule.entry if rule else ""
+    selection = rule.variant if rule else None
+    if selection is None and words is not None:
+        meanings = word_meanings(word, skills, words)
+        selection = meanings[0].selection if meanings and meanings[0].right > 0 else None
+    if selection is None:
+        return Chosen(rng.choice(ties), "", tuple(ties))
+    places = [(regions[i]["x"], regions[i]["y"]) for i in ties]
+    return Chosen(ties[select(selection, places)], entry, tuple(ties))
 
 
-def word_scores(word: str, skills: Skills, attempts: Attempts) -> list[tuple[float, Variant]]:
-    """How often each selection would have been right for a word, over the sightings that were ambiguous."""
+@dataclass(frozen=True)
+class Meaning:
+    """What a word may mean: how often that would have been right, and how clearly it told things apart (metres)."""
+
+    right: float
+    clear: float
+    selection: Variant
+    cases: int
+
+
+def word_meanings(word: str, skills: Skills, attempts: Attempts) -> list[Meaning]:
+    """All selections for a word, judged on the sightings where several things looked alike; the best first."""
     cases = ambiguous(word, skills, attempts)
     if not cases:
         return []
-    scores = []
+    meanings = []
     for selection in SELECTIONS:
-        right = 0
+        right, clear = 0, 0.0
         for sighting, ties in cases:
             places = [(sighting.regions[i]["x"], sighting.regions[i]["y"]) for i in ties]
             right += ties[select(selection, places)] == sighting.region
-        scores.append((right / len(cases), selection))
-    return sorted(scores, key=lambda item: -item[0])
+            clear += clearness(selection, places)
+        meanings.append(Meaning(right / len(cases), clear / len(cases), selection, len(cases)))
+    return sorted(meanings, key=lambda m: (-m.right, -m.clear))
 
 
-def ambiguous(word: str, skills: Skills, attempts: Attempts) -> list[tuple[Any, list[int]]]:
+def ambiguous(word: str, skills: Skills, attempts: Attempts) -> list[tuple[Sighting, list[int]]]:
     """Sightings with this word where several regions looked like the noun, the right one among them."""
-    known = prototypes(skills, attempts)
     cases = []
     for sighting in attempts.sightings:
         if sighting.selector != word:
             continue
-        found = matches(sighting.noun, known, sighting.regions)
+        found = matches(sighting.noun, skills.nouns, sighting.regions)
         ties = sorted(i for d, i in found if d <= found[0][0] + TIE) if found else []
         if len(ties) > 1 and sighting.region in ties:
             cases.append((sighting, ties))
@@ -206,8 +219,8 @@ def release(relation: str, noun: str, skills: Skills, attempts: Attempts | None,
     return rule if rule is not None and rule.variant == variant else Rule(variant, "")
 
 
-def order(skills: Skills, attempts: Attempts | None, explore: bool, rng: Random) -> Rule:
-    if attempts is None or not explore:
+def order(skills: Skills, attempts: Attempts | None, rng: Random) -> Rule:
+    if attempts is None:
         return skills.order or Rule(NAIVE_ORDER, "")
     tried = [(1.0, {"rule": o.rule}, o.good) for o in attempts.orders]
     variant = _sample(ORDERS, tried, skills.order, rng)

@@ -5,7 +5,8 @@ from random import Random
 from typing import Any
 
 from ....ledger import events as ev
-from ...grammar import Clause, parse
+from ...grammar import Clause, Phrase, parse
+from ...rounds import layer_of
 from ..base import Candidate, EpisodeView, Proposal
 from . import attempts, choose, reflect
 from .programs import LOOK, PICK, PUT
@@ -31,10 +32,11 @@ class EmbeddedModel:
             return Proposal(
                 f"HEIGHT = {LOOK_HEIGHT}\nCOLUMNS = {LOOK_COLUMNS}\n{LOOK}", last=bool(episode.turns)
             )
-        explore = episode.started.memory.explore
-        tried = attempts.read(evidence) if explore else None
         rng = Random(f"{self._seed}/{episode.id}")
-        return compose(episode.started, regions, Skills(memory), tried, rng)
+        maker = Composer(episode.started, regions, Skills(memory), rng)
+        if episode.started.memory.explore:
+            maker.explore(attempts.read(evidence), layer_of(episode.started.round))
+        return maker.compose()
 
     def reflect(
         self,
@@ -62,82 +64,101 @@ def _content(entries: tuple[ev.Entry, ...]) -> str:
     return json.dumps([[e.id, e.state] for e in entries], sort_keys=True)
 
 
-def compose(
-    started: ev.EpisodeStarted,
-    regions: list[dict[str, Any]],
-    skills: Skills,
-    tried: attempts.Attempts | None,
-    rng: Random,
-) -> Proposal:
-    """The acting program, and the choices that it stands for."""
-    clauses = parse(started.task.instruction)
-    choices: list[dict[str, Any]] = []
-    todo = list(range(len(clauses)))
-    if len(clauses) > 1:
-        explore_order = started.memory.explore and started.round.startswith("B")
-        order = choose.order(skills, tried, explore_order, rng)
-        todo = {"first": todo[:1], "as said": todo, "reversed": todo[::-1]}[order.variant["rule"]]
-        choices.append({"clause": 0, "decision": "order", "variant": order.variant, "entry": order.entry})
-    lines, taken = [PICK, PUT], set[int]()
-    for number in todo:
-        lines += _clause(number, clauses[number], regions, skills, tried, rng, choices, taken)
-    lines.append("go_home()")
-    return Proposal("\n".join(lines), last=True, choices=tuple(choices))
+class Composer:
+    """Makes the acting program of one episode, and the choices that it stands for."""
 
+    def __init__(
+        self, started: ev.EpisodeStarted, regions: list[dict[str, Any]], skills: Skills, rng: Random
+    ) -> None:
+        self._clauses = parse(started.task.instruction)
+        self._regions, self._skills, self._rng = regions, skills, rng
+        self._local: attempts.Attempts | None = None
+        self._brain: attempts.Attempts | None = None
+        self._choices: list[dict[str, Any]] = []
+        self._taken: set[int] = set()
 
-def _clause(
-    number: int,
-    clause: Clause,
-    regions: list[dict[str, Any]],
-    skills: Skills,
-    tried: attempts.Attempts | None,
-    rng: Random,
-    choices: list[dict[str, Any]],
-    taken: set[int],
-) -> list[str]:
-    """Lines for one clause; nothing where what it names cannot be told apart from nothing."""
-    thing = choose.which(clause.thing, regions, taken, skills, tried, rng)
-    choices.append(_naming(number, "which", clause.thing, thing))
-    if thing.region < 0:
-        return [f"# {clause.text()}: there is nothing left to take"]
-    grasp = choose.grasp(regions[thing.region], skills, tried, rng)
-    choices.append(
-        {
-            "clause": number,
-            "decision": "grasp",
-            "region": thing.region,
-            "variant": grasp.variant,
-            "entry": grasp.entry,
-        }
-    )
-    g = grasp.variant
-    lines = [
-        f"# {clause.text()}",
-        f"held{number}, plan{number} = pick(regions[{thing.region}], shapes[{thing.region}], style={g['style']!r}, "
-        f"depth={g['depth']}, near={g['near']})",
-    ]
-    taken.add(thing.region)
-    if clause.target is None:
+    def explore(self, tried: attempts.Attempts, layer: ev.Layer) -> None:
+        """Also use what is not proven yet, for the decisions of the layer that is being learned."""
+        self._local, self._brain = (tried, None) if layer == "cerebellum" else (None, tried)
+
+    def compose(self) -> Proposal:
+        lines = [PICK, PUT]
+        for number in self._order():
+            lines += self._clause(number, self._clauses[number])
+        lines.append("go_home()")
+        return Proposal("\n".join(lines), last=True, choices=tuple(self._choices))
+
+    def _order(self) -> list[int]:
+        said = list(range(len(self._clauses)))
+        if len(said) == 1:
+            return said
+        order = choose.order(self._skills, self._brain, self._rng)
+        self._choices.append(
+            {"clause": 0, "decision": "order", "variant": order.variant, "entry": order.entry}
+        )
+        return {"first": said[:1], "as said": said, "reversed": said[::-1]}[order.variant["rule"]]
+
+    def _which(self, number: int, decision: str, phrase: Phrase) -> int:
+        chosen = choose.which(
+            phrase, self._regions, self._taken, self._skills, self._local, self._brain, self._rng
+        )
+        self._choices.append(
+            {
+                "clause": number,
+                "decision": decision,
+                "noun": phrase.noun,
+                "selector": phrase.selector,
+                "region": chosen.region,
+                "entry": chosen.entry,
+            }
+        )
+        return chosen.region
+
+    def _clause(self, number: int, clause: Clause) -> list[str]:
+        """Lines for one clause."""
+        thing = self._which(number, "which", clause.thing)
+        if thing < 0:
+            return [f"# {clause.text()}: there is nothing left to take"]
+        grasp = choose.grasp(self._regions[thing], self._skills, self._local, self._rng)
+        self._choices.append(
+            {
+                "clause": number,
+                "decision": "grasp",
+                "region": thing,
+                "variant": grasp.variant,
+                "entry": grasp.entry,
+            }
+        )
+        self._taken.add(thing)
+        g = grasp.variant
+        lines = [
+            f"# {clause.text()}",
+            f"held{number}, plan{number} = pick(regions[{thing}], shapes[{thing}], style={g['style']!r}, "
+            f"depth={g['depth']}, near={g['near']})",
+        ]
+        if clause.target is None:
+            return lines
+        target = self._which(number, "target", clause.target)
+        if target >= 0:
+            lines.append(self._put(number, clause.relation, clause.target.noun, target))
         return lines
-    target = choose.which(clause.target, regions, taken, skills, tried, rng)
-    choices.append(_naming(number, "target", clause.target, target))
-    if target.region < 0:
-        return lines
-    release = choose.release(clause.relation, clause.target.noun, skills, tried, rng)
-    choices.append(
-        {"clause": number, "decision": "release", "relation": clause.relation, "noun": clause.target.noun,
-         "region": target.region, "variant": release.variant, "entry": release.entry}
-    )  # fmt: skip
-    r = release.variant
-    lines.append(
-        f"put(homes[{target.region}], regions[{target.region}], shapes[{target.region}], held{number}, plan{number}, "
-        f"clearance={r['clearance']}, reference={r['reference']!r}, carry={r['carry']}, dx={r['dx']}, dy={r['dy']})"
-    )
-    return lines
 
-
-def _naming(number: int, decision: str, phrase: Any, chosen: choose.Chosen) -> dict[str, Any]:
-    return {
-        "clause": number, "decision": decision, "noun": phrase.noun, "selector": phrase.selector,
-        "region": chosen.region, "entry": chosen.entry,
-    }  # fmt: skip
+    def _put(self, number: int, relation: str, noun: str, target: int) -> str:
+        release = choose.release(relation, noun, self._skills, self._local, self._rng)
+        self._choices.append(
+            {
+                "clause": number,
+                "decision": "release",
+                "relation": relation,
+                "noun": noun,
+                "region": target,
+                "variant": release.variant,
+                "entry": release.entry,
+            }
+        )
+        r = release.variant
+        return (
+            f"put(homes[{target}], regions[{target}], shapes[{target}], held{number}, plan{number}, "
+            f"clearance={r['clearance']}, reference={r['reference']!r}, carry={r['carry']}, "
+            f"dx={r['dx']}, dy={r['dy']})"
+        )

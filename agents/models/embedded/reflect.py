@@ -6,16 +6,17 @@ from ....ledger import events as ev
 from ...grammar import parse
 from ..base import Candidate
 from .attempts import Attempts
-from .choose import PROTOTYPES, ambiguous, estimate, grasp_tries, matches, release_tries, word_scores
+from .choose import PROTOTYPES, ambiguous, estimate, grasp_tries, matches, release_tries, word_meanings
 from .features import Vector, distance, spread_out
 from .skills import Skills, appearance_entry, grasp_entry, order_entry, release_entry, word_entry
-from .variants import GRASPS, NAIVE_GRASP, NAIVE_RELEASE, ORDERS, RELEASES, Variant
+from .variants import GRASPS, NAIVE_GRASP, NAIVE_RELEASE, ORDERS, RELEASES, Variant, alike
 
 STAGES: dict[str, tuple[str, ...]] = {
     "cerebellum": ("nouns", "grasps", "releases"),
     "brain": ("words", "order"),
 }
 GAIN = 0.12  # predicted gain that a variant must promise
+SUPPORT = 1.5  # successful tries of a variant, those of its like in part
 CLUSTER = 0.03  # metres: shapes nearer than this are treated alike
 RADIUS = 0.035
 
@@ -108,19 +109,26 @@ def releases(skills: Skills, attempts: Attempts, instructions: list[str]) -> lis
 
 
 def words(skills: Skills, attempts: Attempts, instructions: list[str]) -> list[Candidate]:
-    """Words with three ambiguous cases or more, right in 80%, with a margin over every rival meaning."""
+    """Words with three ambiguous cases or more, right in 80%, and clearly better than every rival meaning: more often
+    right, or telling things apart along a longer distance."""
     candidates = []
     for word in sorted({s.selector for s in attempts.sightings if s.selector} - set(skills.words)):
-        cases = ambiguous(word, skills, attempts)
-        scores = word_scores(word, skills, attempts)
-        if len(cases) < 3 or scores[0][0] < 0.8 or (len(scores) > 1 and scores[0][0] - scores[1][0] < 0.1):
+        meanings = word_meanings(word, skills, attempts)
+        if not meanings or meanings[0].cases < 3 or meanings[0].right < 0.8:
             continue
-        entry = word_entry(word, scores[0][1], _unique([s.episode for s, _ in cases]))
+        best, rival = meanings[:2]
+        if best.right - rival.right < 0.1 and best.clear < 1.2 * rival.clear:
+            continue
+        evidence = _unique([s.episode for s, _ in ambiguous(word, skills, attempts)])
         tasks = tuple(
             text for text in instructions
             if any(word in (c.thing.selector, c.target.selector if c.target else "") for c in parse(text))
         )  # fmt: skip
-        reason = f"right in {scores[0][0]:.0%} of {len(cases)} cases where several looked alike; next best {scores[1][0]:.0%}"
+        reason = (
+            f"right in {best.right:.0%} of {best.cases} cases where several looked alike; "
+            f"next best {rival.right:.0%}, {rival.clear * 100:.0f} against {best.clear * 100:.0f} cm apart"
+        )
+        entry = word_entry(word, best.selection, evidence)
         candidates.append(Candidate((entry,), (), "which", reason, tasks))
     return candidates
 
@@ -141,16 +149,15 @@ def orders(skills: Skills, attempts: Attempts, instructions: list[str]) -> list[
 def _better(
     space: tuple[Variant, ...], tried: list[tuple[float, Variant, bool]], current: Variant
 ) -> Variant | None:
-    """The variant with the best predicted success, if it was tried twice and gains enough over the current one."""
-    if not tried:
-        return None
+    """The variant with the best predicted success, if enough tries of it and its like support it, and it promises
+    enough over the current one."""
     means = [a / (a + b) for a, b in estimate(space, tried, None)]
     own = means[space.index(current)]
-    order = sorted(range(len(space)), key=lambda i: -means[i])
-    for i in order:
+    for i in sorted(range(len(space)), key=lambda i: -means[i]):
         if means[i] - own <= GAIN:
             return None
-        if sum(weight for weight, variant, _ in tried if variant == space[i]) >= 1.5:
+        support = sum(weight * alike(space[i], variant) for weight, variant, good in tried if good)
+        if support >= SUPPORT:
             return space[i]
     return None
 

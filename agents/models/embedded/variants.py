@@ -36,12 +36,18 @@ SELECTIONS: tuple[Variant, ...] = (
 )
 
 
+# How much of a try still counts where one factor differs; for lengths, by how many steps of this size.
+_SHARE = {"style": 0.15, "near": 0.8, "reference": 0.4, "carry": 0.5, "dx": 0.1, "dy": 0.1, "rule": 0.05}
+_STEP = {"depth": 0.015, "clearance": 0.05}
+
+
 def alike(a: Variant, b: Variant) -> float:
     """How much an attempt with one variant says about another: 1 for the same, less for each factor that differs."""
     share = 1.0
     for name, value in a.items():
-        if value != b[name]:
-            share *= 0.25 if isinstance(value, str) or name in ("dx", "dy") else 0.6
+        if value == b[name]:
+            continue
+        share *= 0.5 ** (abs(value - b[name]) / _STEP[name]) if name in _STEP else _SHARE[name]
     return share
 
 
@@ -50,3 +56,12 @@ def select(selection: Variant, places: list[tuple[float, float]]) -> int:
     ax, ay = selection["axis"]
     order = sorted(range(len(places)), key=lambda i: (ax * places[i][0] + ay * places[i][1], i))
     return order[-1] if selection["pick"] == "most" else order[len(order) // 2]
+
+
+def clearness(selection: Variant, places: list[tuple[float, float]]) -> float:
+    """Metres by which the place that a selection singles out stands apart from its neighbours along the axis."""
+    ax, ay = selection["axis"]
+    along = sorted(ax * x + ay * y for x, y in places)
+    at = len(along) - 1 if selection["pick"] == "most" else len(along) // 2
+    gaps = [abs(along[at] - along[i]) for i in (at - 1, at + 1) if 0 <= i < len(along)]
+    return min(gaps, default=0.0)
