@@ -31,6 +31,7 @@ _OFF_SUPPORT = 0.012  # the tips stay this far above what the thing stands on â€
 _OFF_SUPPORT_SHARE = 0.4  # â€¦ or this share of the thing's height, if that is less
 _DIRECTIONS = 12
 _RIM_PLACES = 24
+_MOST_REACHED = 12  # grasps for which the way of the arm is looked for, best first
 _CLEAR = 0.06  # start: the tips are this far before the thing's nearest part
 
 
@@ -84,7 +85,7 @@ def plan_grasp(
     obstacles = np.concatenate([near, body.cloud])
     tried = [_settle(place, body, obstacles, gripper, depth, approach) for place in places]
     grips = sorted((g for g in tried if isinstance(g, Grip)), key=lambda g: -g.score)
-    for grip in grips:
+    for grip in grips[: _MOST_REACHED + rank]:
         possible = _turned_to_reach(grip, gripper, reachable)
         if possible is not None:
             if rank == 0:

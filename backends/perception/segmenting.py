@@ -17,10 +17,11 @@ Labels = NDArray[np.int32]
 
 CELL = 0.004
 _JUMP = 0.01  # neighbouring pixels further apart than this, and than 2.5 pitches, are not one surface
-_GAP = 0.025  # neighbouring cells further apart in height than this are not one thing
+_GAP = 0.015  # neighbouring cells further apart in height than this are not one thing
 _LEAST_PIXELS = 20
 _LEAST_AREA = 0.8e-4  # square metres
 _LEVEL_AREA = 45e-4  # a surface that things can stand on
+_LEVEL = 0.95  # upward part of a level surface's normal
 _STANDING_AREA = 1.5e-4  # a thing that stands on another
 _STANDING_HEIGHT = 0.012
 
@@ -41,7 +42,7 @@ def find_pieces(sight: Sight, above: float, within: Mask | None = None) -> list[
         rising &= within
     pieces: list[Piece] = []
     for mask in _separate(sight, rising):
-        pieces.extend(_unstack(sight, _fill(sight, mask, above), sight.table, above))
+        pieces.extend(_unstack(sight, _fill(sight, mask, sight.table, above), sight.table, above))
     return [piece for piece in pieces if _substantial(piece)]
 
 
@@ -178,29 +179,37 @@ def _renumber(labels: NDArray[np.signedinteger], where: Mask) -> Labels:
     return result
 
 
-def _fill(sight: Sight, mask: Mask, above: float) -> Mask:
-    """Adds the low inside of a hollow thing: pixels that it surrounds, where they are many or not quite on
-    the table (a plate's middle, not the table seen through a mug's handle)."""
+def _fill(sight: Sight, mask: Mask, support: float, above: float) -> Mask:
+    """Adds the low inside of a hollow thing: pixels that it surrounds in the picture, where they are many (a
+    plate's middle, not the table seen through a mug's handle), and any within its outline on the table that
+    are not quite down on the support."""
     filled = grid.fill(np.pad(mask.astype(np.uint8), 1))[1:-1, 1:-1].astype(bool)
-    height = sight.points[..., 2] - sight.table
+    height = sight.points[..., 2] - support
     inside = filled & ~mask & sight.seen & (height > -0.01)
     if inside.sum() < 0.15 * filled.sum():
         inside &= height > above / 2
-    return np.asarray(mask | inside)
+    u0, v0, u1, v1 = bounds(mask)
+    low = np.zeros_like(mask)
+    low[v0:v1, u0:u1] = True
+    low &= sight.seen & ~mask & (height > above / 2) & (height <= above + 0.002)
+    raster = Grid.around(sight.points[mask], CELL)
+    low[low] = grid.hull(raster.occupied(sight.points[mask]))[raster.index(sight.points[low])] > 0
+    return np.asarray(mask | inside | low)
 
 
 def _unstack(sight: Sight, mask: Mask, support: float, above: float, depth: int = 2) -> list[Piece]:
     """A thing and the things that stand free on a flat surface of it, each as a piece of its own."""
     if depth == 0 or int(mask.sum()) < 4 * _LEAST_PIXELS:
         return [Piece(sight, mask, support)]
-    points = sight.points[mask]
-    raster = Grid.around(points, max(CELL, float(np.median(sight.pitch[mask]))))
-    heights = raster.highest(points)
+    raster = Grid.around(sight.points[mask], max(CELL, float(np.median(sight.pitch[mask]))))
+    # a slope has points at every height, but no level surface
+    heights = raster.highest(sight.points[mask & (sight.normals[..., 2] > _LEVEL)])
     known = np.isfinite(heights)
     for level in _levels(heights[known], raster.cell):
         standing = mask & _above(sight, level + max(above, _STANDING_HEIGHT * 0.7))
         flat = (known & (np.abs(heights - level) < 0.006)).astype(np.uint8)
-        free = [part for part in _separate(sight, standing) if _stands_free(sight, part, raster, flat, level)]
+        parts = [_fill(sight, part, level, above) & mask for part in _separate(sight, standing)]
+        free = [part for part in parts if _stands_free(sight, part, raster, flat, level)]
         if free:
             rest = mask & ~np.logical_or.reduce(free)
             pieces = [Piece(sight, rest, support)]
@@ -212,9 +221,9 @@ def _unstack(sight: Sight, mask: Mask, support: float, above: float, depth: int 
 
 def _levels(heights: NDArray[np.float64], cell: float) -> list[float]:
     """Heights at which a thing has wide level surfaces, lowest first."""
-    low, high = float(heights.min()), float(heights.max())
-    if high - low < _STANDING_HEIGHT:
+    if len(heights) == 0:
         return []
+    low, high = float(heights.min()), float(heights.max())
     step = 0.004
     counts = np.histogram(heights, bins=np.arange(low - step, high + 2 * step, step))[0]
     near = np.convolve(counts, np.ones(3), mode="same")

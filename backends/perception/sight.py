@@ -12,6 +12,7 @@ from ..geometry import Array, inverse, transform
 
 Mask = NDArray[np.bool_]
 
+_FAR = 1e3  # stands for no reading where the nearest one is looked for
 _BEYOND = 0.3  # how far things may stand outside the box in which the tool may move
 _BEHIND = 0.06  # … and how far towards the robot's base, where the robot itself stands
 _HAND_HALF = 0.075  # half the hand's extent across the closing direction, camera mount and margin included
@@ -52,8 +53,8 @@ class Sight:
         v = (np.arange(self.height) - k[1, 2]) / k[1, 1]
         rays = np.stack(np.broadcast_arrays(u[None, :], v[:, None], 1.0), axis=-1)
         measured = depth > 0.0
-        nearest = cv2.erode(np.where(measured, depth, np.inf), np.ones((3, 3), np.uint8))
-        near = np.where(measured, depth, np.where(np.isfinite(nearest), nearest, 0.0))
+        nearest = cv2.erode(np.where(measured, depth, _FAR), np.ones((3, 3), np.uint8))
+        near = np.where(measured, depth, np.where(nearest < _FAR, nearest, 0.0))
         self.bridged: Array = transform(frame.camera_to_base, rays * near[..., None])
         self.points: Array = np.where(measured[..., None], self.bridged, frame.camera_to_base[:3, 3])
         self.pitch: Array = near / min(k[0, 0], k[1, 1])
