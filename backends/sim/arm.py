@@ -17,7 +17,8 @@ class Arm:
     """One arm of a model. Joint arrays follow the arm from base to hand.
 
     base_to_world, tool_to_hand: 4×4. tool_to_hand: origin in the plane of the finger ends, x along the
-    closing direction, z along the fingers. hand_bodies: the hand and all that is fixed to it.
+    closing direction, z along the fingers. hand_bodies: the hand and all that is fixed to it;
+    moving_bodies: those and the links.
     """
 
     joints: Indices
@@ -29,10 +30,12 @@ class Arm:
     finger_qpos: Indices
     finger_dofs: Indices
     finger_motors: Indices
+    finger_signs: NDArray[np.float64]  # of the joint position when open
     finger_bodies: tuple[frozenset[int], ...]
     base: int
     hand: int
     hand_bodies: Indices
+    moving_bodies: Indices
     base_to_world: Matrix
     tool_to_hand: Matrix
     hand_width: float
@@ -79,10 +82,12 @@ def find_arm(robot: Any, model: Any, data: Any) -> Arm:
         finger_qpos=np.array(model.jnt_qposadr[fingers], dtype=np.intp),
         finger_dofs=np.array(model.jnt_dofadr[fingers], dtype=np.intp),
         finger_motors=np.array(finger_motors, dtype=np.intp),
+        finger_signs=np.sign(model.jnt_range[fingers].sum(axis=1)),
         finger_bodies=finger_bodies,
         base=base,
         hand=hand,
         hand_bodies=hand_bodies,
+        moving_bodies=np.array(subtree(model, int(model.jnt_bodyid[joints[0]])), dtype=np.intp),
         base_to_world=body_pose(data, base),
         tool_to_hand=inverse(body_pose(data, hand)) @ tool,
         hand_width=hand_width,

@@ -5,6 +5,7 @@ which is the rate at which LIBERO judges success.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,7 @@ class Control:
         self.goal: Joints = self._data.qpos[self.arm.qpos].copy()
         self._offset = np.zeros_like(self.goal)
         self._fingers = self._data.qpos[self.arm.finger_qpos].copy()
+        self._grip_target, self._grip_reach = self._fingers, np.full_like(self._fingers, np.inf)
         self.sent_width, self.opening = self.width, False
         self._felt = np.zeros(3)
         self._ticks = 0
@@ -73,7 +75,7 @@ class Control:
 
     @property
     def force(self) -> NDArray[np.float64]:
-        """Force on the hand in the base frame, N, without the arm's own weight, with a held thing's."""
+        """Force on arm and hand in the base frame, N, without their own weight, with a held thing's."""
         return self._felt.copy()
 
     @property
@@ -89,10 +91,14 @@ class Control:
             self._hold()
 
     def follow(self, path: Trajectory, force: float, press: float, tolerance: float) -> Motion:
-        """Follows a trajectory, then settles. `blocked`: more force than allowed, or not within tolerance."""
+        """Follows a trajectory, then settles.
+
+        `blocked`: more force than allowed, or not within tolerance. `slipped`: arrived, but what the
+        fingers held is gone.
+        """
         if len(path.joints) * self.tick > _LONGEST:
             return self._ended("timeout", 0, path.joints[-1], 0.0, False)
-        still, largest, pushed = self._felt.copy(), 0.0, 0.0
+        carrying, still, largest, pushed = self.holding, self._felt.copy(), 0.0, 0.0
         for k, joints in enumerate(path.joints):
             shift, pushed = self._pressed(joints, press, pushed)
             self._step(joints + shift, path.speeds[k], path.accelerations[k])
@@ -103,7 +109,8 @@ class Control:
                 done = sum(end <= k for end in path.ends)
                 return self._ended("blocked", done, path.joints[-1], largest, True)
         self.goal = path.joints[-1].copy()
-        return self._settle(path, force, press, pushed, tolerance, still, largest)
+        motion = self._settle(path, force, press, pushed, tolerance, still, largest)
+        return replace(motion, stop="slipped") if carrying and not (motion.stop or self.holding) else motion
 
     def touch(self, path: Trajectory, force: float) -> Motion:
         """Follows a trajectory until more than `force` is felt."""
@@ -123,17 +130,13 @@ class Control:
         arm = self.arm
         if not len(arm.finger_qpos):
             return self._ended("", 0, self.goal, 0.0, False)
-        sign = np.sign(self._model.actuator_ctrlrange[arm.finger_motors].sum(axis=1))
-        gain = self._model.actuator_gainprm[arm.finger_motors, 0]
-        target = sign * width / len(sign)
+        self._grip_target = arm.finger_signs * width / len(arm.finger_signs)
+        self._grip_reach = force / self._model.actuator_gainprm[arm.finger_motors, 0]
         self.opening, self.sent_width, still = width > self.width, width, 0
         for k in range(round(1.5 / self.tick)):
-            place = self._data.qpos[arm.finger_qpos]
-            step = np.clip(target - self._fingers, -_FINGER_SPEED * self.tick, _FINGER_SPEED * self.tick)
-            self._fingers = np.clip(self._fingers + step, place - force / gain, place + force / gain)
             self._hold()
             slow = np.abs(self._data.qvel[arm.finger_dofs]).max() < _STALL
-            arrived = np.abs(self._fingers - target).max() < 1e-4
+            arrived = np.abs(self._fingers - self._grip_target).max() < 1e-4
             still = still + 1 if slow and (arrived or k > 20) else 0
             if still >= 8:
                 break
@@ -209,13 +212,21 @@ class Control:
         self._mujoco.mj_fullM(self._model, self._mass, data.qM)
         torque = self._mass[self._block] @ wanted + data.qfrc_bias[arm.dofs] - data.qfrc_passive[arm.dofs]
         data.ctrl[arm.motors] = np.clip(torque, -arm.torque, arm.torque)
-        data.ctrl[arm.finger_motors] = self._fingers
+        data.ctrl[arm.finger_motors] = self._finger_command()
         self._mujoco.mj_step(self._model, data, TICK_STEPS)
-        felt = arm.base_to_world[:3, :3].T @ data.cfrc_ext[arm.hand_bodies, 3:].sum(axis=0)
+        felt = arm.base_to_world[:3, :3].T @ data.cfrc_ext[arm.moving_bodies, 3:].sum(axis=0)
         self._felt += _SMOOTH * (felt - self._felt)
         self._ticks += 1
         if self._ticks % WATCH_TICKS == 0:
             self.watch()
+
+    def _finger_command(self) -> NDArray[np.float64]:
+        """Goes on towards where the fingers were sent, never pushing harder than the grip's force."""
+        step = _FINGER_SPEED * self.tick
+        place = self._data.qpos[self.arm.finger_qpos]
+        sent = self._fingers + np.clip(self._grip_target - self._fingers, -step, step)
+        self._fingers = np.asarray(np.clip(sent, place - self._grip_reach, place + self._grip_reach))
+        return self._fingers
 
 
 def toward(

@@ -29,7 +29,7 @@ class SimDevice:
     size: width and height of pictures. seed: of the depth noise.
     """
 
-    def __init__(self, scene: Scene, renderer: Renderer | None, size: tuple[int, int], seed: str) -> None:
+    def __init__(self, scene: Scene, renderer: Renderer, size: tuple[int, int], seed: str) -> None:
         self._scene, self._size, self._seed = scene, size, zlib.crc32(seed.encode())
         self._renderer = renderer
         self._frames, self._episode = 0, scene.episode
@@ -48,8 +48,6 @@ class SimDevice:
         self.alive()
         index = self._cameras[camera]
         self._kinematics()
-        if self._renderer is None:
-            self._renderer = Renderer(self._model)
         width, height = self._size
         colour, true = self._renderer.render(self._data, index, width, height)
         focal = 0.5 * height / np.tan(0.5 * np.deg2rad(self._model.cam_fovy[index]))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .errors import RenderingMissing
 from .library import load, platform
 
-_LARGEST = 2048  # pixels, of a picture's side
+_LARGEST = 2048  # pixels, of a picture's side, with OSMesa
 
 
 @functools.cache
@@ -63,15 +63,11 @@ _renderers: "weakref.WeakSet[Renderer]" = weakref.WeakSet()
 class Renderer:
     """Renders the cameras of one model. Colour and metric depth, as the model's state is now."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, size: tuple[int, int] = (256, 256)) -> None:
         self._mujoco = mujoco = load().mujoco
-        _context().make_current()
-        model.vis.quality.offsamples = 0  # depth at edges must be one surface's, not a mixture
-        model.vis.global_.offwidth = max(model.vis.global_.offwidth, _LARGEST)
-        model.vis.global_.offheight = max(model.vis.global_.offheight, _LARGEST)
         self._model = model
-        self._target = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100)
-        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._target)
+        model.vis.quality.offsamples = 0  # depth at edges must be one surface's, not a mixture
+        self._make(size)
         self._scene = mujoco.MjvScene(model, maxgeom=2 * model.ngeom + 200)
         self._options = mujoco.MjvOption()
         self._options.geomgroup[0] = 0  # collision shapes
@@ -80,6 +76,14 @@ class Renderer:
         self._camera.type = mujoco.mjtCamera.mjCAMERA_FIXED
         self._checked = False
         _renderers.add(self)
+
+    def _make(self, size: tuple[int, int]) -> None:
+        """The buffer to draw into, no larger than needed: all of it is cleared for each picture."""
+        mujoco = self._mujoco
+        _context().make_current()
+        self._model.vis.global_.offwidth, self._model.vis.global_.offheight = size
+        self._target = mujoco.MjrContext(self._model, mujoco.mjtFontScale.mjFONTSCALE_100)
+        self._size = size
 
     def close(self) -> None:
         """Frees the model's textures and meshes on the OpenGL side."""
@@ -93,6 +97,9 @@ class Renderer:
     ) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
         """uint8 H×W×3 RGB; float64 H×W depth along the optical axis, metres. Raises RenderingMissing."""
         mujoco, model = self._mujoco, self._model
+        if width > self._size[0] or height > self._size[1]:
+            self._target.free()
+            self._make((width, height))
         _context().make_current()  # another model or library may have changed it
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._target)
         self._camera.fixedcamid = camera

@@ -15,6 +15,7 @@ from .errors import SimulatorMissing, UnknownTask
 from .kinematics import Kinematics
 from .library import load, quiet
 from .robosuite_tasks import ROBOSUITE, TASKS, RobosuiteTask
+from .shapes import body_box
 from .suites import Condition, SimTask, initial_states
 
 FIXTURE_SEED = 0
@@ -53,6 +54,9 @@ class Scene:
         self.kinematics = Kinematics(self.model, self.arm, np.array(robot.init_qpos, dtype=np.float64))
         self.objects, self.kinds = _objects(self.env, task)
         self.table = _table(self.env)
+        self.boxes = {
+            name: body_box(self.model, self.data, body) for name, body in sorted(self.objects.items())
+        }
 
     def place(self, task: SimTask, state: int) -> None:
         """Sets an initial state, bit for bit the same whatever happened in the scene before.

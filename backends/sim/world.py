@@ -1,6 +1,7 @@
 """An episode's world in simulation, and the cache that keeps one environment a scene."""
 
 import copy
+import gc
 from collections import OrderedDict
 from typing import Any
 
@@ -85,14 +86,19 @@ class WorldCache:
         Raises UnknownTask for a state that does not exist, RenderingMissing, SimulatorMissing.
         """
         if task.scene not in self._scenes:
-            while len(self._scenes) >= self._limit:
-                self._scenes.popitem(last=False)[1][1].close()
+            self._shrink(self._limit - 1)
             scene = Scene(task)
-            self._scenes[task.scene] = (scene, Renderer(scene.model))
+            self._scenes[task.scene] = (scene, Renderer(scene.model, self._size))
         self._scenes.move_to_end(task.scene)
         return SimWorld(*self._scenes[task.scene], task, state, self._size)
 
     def close(self) -> None:
         """Frees everything."""
-        while self._scenes:
-            self._scenes.popitem()[1][1].close()
+        self._shrink(0)
+
+    def _shrink(self, size: int) -> None:
+        if len(self._scenes) <= size:
+            return
+        while len(self._scenes) > size:
+            self._scenes.popitem(last=False)[1][1].close()
+        gc.collect()  # an environment is a knot of cycles, and a gigabyte

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from simulated import downward, go, opened, shifted
+from simulated import downward, go, opened, pick, shifted
 
 from skill2real.backends.sim.errors import SimError
 
@@ -127,3 +127,23 @@ def test_wrist_camera_is_carried_as_the_facts_say(world):
 def test_unknown_arm_is_refused(world):
     with pytest.raises(SimError, match="arm"):
         world.device.arm("left")
+
+
+def test_lost_load_is_reported_as_slipped(world):
+    pick(world, "alphabet_soup_1")
+    assert world.device.arm("arm").holding
+    assert go(world, shifted(world, 0.0, 0.1, 0.0)).stop == ""
+    joint = world._scene.model.joint("alphabet_soup_1_joint0").qposadr[0]
+    world._scene.data.qpos[joint : joint + 2] += 0.3  # a hand takes it away
+    assert go(world, shifted(world, 0.0, -0.1, 0.0)).stop == "slipped"
+
+
+def test_press_keeps_a_force_along_the_approach():
+    world = opened("robosuite", 10)  # a sponge
+    down = np.array([0.0, 0.0, -1.0])
+    world.device.touch("arm", down, 0.5, 0.05, 5.0)
+    felt = []
+    world.device.control.watch = lambda: felt.append(world.device.control.force[2])
+    motion = world.device.follow("arm", [shifted(world, 0.1, 0.1, 0.0)], 0.1, 40.0, 12.0, 0.01, None)
+    assert motion.stop == ""
+    assert abs(np.median(felt) - 12.0) < 2.0
