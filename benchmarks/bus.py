@@ -5,7 +5,7 @@
 The same event bytes go (1) straight into SQLite, 256 a commit, synchronous FULL, and (2) through a broker to
 the ledger service, which runs in a process of its own, and back as acknowledgements, with 1, 16 and 64 events
 a message. Each round measures all of them; figures are medians over rounds, ratios those within a round.
-Publisher, broker and service work at the same time, raw SQLite alone: the ratios need two cores that are idle.
+Publisher, broker and service work at the same time, raw SQLite alone: the ratios need two idle cores.
 """
 
 import argparse

@@ -17,6 +17,7 @@ from .service import Service
 # While one thread commits row by row, another that is busy keeps it waiting this long for the interpreter's
 # lock, row after row: Python's default of 5 ms made a commit up to five times slower.
 _SWITCH_SECONDS: Final = 0.0005
+_READY_SECONDS: Final = 5.0  # for a broker elsewhere to answer
 
 
 def favour_commits() -> None:
@@ -46,7 +47,7 @@ async def hosted(
         service = Service(home, broker, passwords["ledger"], key)
         task = asyncio.create_task(service.run())
         try:
-            await service.ready()
+            await service.ready(_READY_SECONDS)
             yield broker, task
         finally:
             service.stop()
