@@ -64,7 +64,9 @@ def measure(pieces: list[Piece]) -> Body | None:
     floor = outline.floor(top - bottom)
     height = max(top - bottom, 0.0)
     lying = np.array([math.cos(rectangle.yaw), math.sin(rectangle.yaw), 0.0])
-    axis = geometry.UP if height > rectangle.length else lying
+    # a bar that hangs over its support is not as high as it hangs
+    bar = rectangle.length > 3.0 * rectangle.width and np.ptp(cloud[:, 2]) < 0.3 * rectangle.length
+    axis = geometry.UP if height > rectangle.length and not bar else lying
     return Body(cloud, rectangle, circle, bottom, top, floor, axis, _facing(pieces), handle)
 
 

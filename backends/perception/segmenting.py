@@ -202,12 +202,12 @@ def _unstack(sight: Sight, mask: Mask, support: float, above: float, depth: int 
     if depth == 0 or int(mask.sum()) < 4 * _LEAST_PIXELS:
         return [Piece(sight, mask, support)]
     raster = Grid.around(sight.points[mask], max(CELL, float(np.median(sight.pitch[mask]))))
+    heights = raster.highest(sight.points[mask])
     # a slope has points at every height, but no level surface
-    heights = raster.highest(sight.points[mask & (sight.normals[..., 2] > _LEVEL)])
-    known = np.isfinite(heights)
-    for level in _levels(heights[known], raster.cell):
+    level_cells = raster.highest(sight.points[mask & (sight.normals[..., 2] > _LEVEL)])
+    for level in _levels(level_cells[np.isfinite(level_cells)], raster.cell):
         standing = mask & _above(sight, level + max(above, _STANDING_HEIGHT * 0.7))
-        flat = (known & (np.abs(heights - level) < 0.006)).astype(np.uint8)
+        flat = (np.abs(heights - level) < 0.006).astype(np.uint8)
         parts = [_fill(sight, part, level, above) & mask for part in _separate(sight, standing)]
         free = [part for part in parts if _stands_free(sight, part, raster, flat, level)]
         if free:
@@ -223,17 +223,12 @@ def _levels(heights: NDArray[np.float64], cell: float) -> list[float]:
     """Heights at which a thing has wide level surfaces, lowest first."""
     if len(heights) == 0:
         return []
-    low, high = float(heights.min()), float(heights.max())
     step = 0.004
-    counts = np.histogram(heights, bins=np.arange(low - step, high + 2 * step, step))[0]
-    near = np.convolve(counts, np.ones(3), mode="same")
+    place = np.floor((heights - heights.min()) / step).astype(np.intp) + 1
+    near = np.convolve(np.bincount(place, minlength=int(place.max()) + 2), np.ones(3), mode="same")
     least = max(_LEVEL_AREA / cell**2, 0.12 * len(heights))
-    levels = []
-    for k in range(1, len(near) - 1):
-        if near[k] >= least and near[k] >= near[k - 1] and near[k] > near[k + 1]:
-            around = heights[np.abs(heights - (low - step + (k + 0.5) * step)) < 1.5 * step]
-            levels.append(float(np.median(around)))
-    return levels
+    peaks = (near[1:-1] >= least) & (near[1:-1] >= near[:-2]) & (near[1:-1] > near[2:])
+    return [float(np.median(heights[np.abs(place - k) <= 1])) for k in np.nonzero(peaks)[0] + 1]
 
 
 def _stands_free(sight: Sight, part: Mask, raster: Grid, flat: grid.Cells, level: float) -> bool:

@@ -67,7 +67,11 @@ def test_no_direction_without_length_or_finiteness():
 
 
 @given(
-    st.floats(0.02, 0.3), st.floats(0.3, 0.8), st.floats(0.0, math.pi), st.floats(-0.5, 0.5), st.floats(-0.5, 0.5)
+    st.floats(0.02, 0.3),
+    st.floats(0.3, 0.8),
+    st.floats(0.0, math.pi),
+    st.floats(-0.5, 0.5),
+    st.floats(-0.5, 0.5),
 )
 def test_the_smallest_rectangle_finds_a_rectangle(length, share, yaw, x, y):
     u, v = np.meshgrid(np.linspace(-0.5, 0.5, 40), np.linspace(-0.5, 0.5, 40))
