@@ -225,8 +225,9 @@ class Control:
         step = _FINGER_SPEED * self.tick
         place = self._data.qpos[self.arm.finger_qpos]
         sent = self._fingers + np.clip(self._grip_target - self._fingers, -step, step)
-        self._fingers = np.asarray(np.clip(sent, place - self._grip_reach, place + self._grip_reach))
-        return self._fingers
+        command: NDArray[np.float64] = np.clip(sent, place - self._grip_reach, place + self._grip_reach)
+        self._fingers = command
+        return command
 
 
 def toward(

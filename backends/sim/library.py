@@ -5,21 +5,18 @@ OpenGL platform when it is imported, so the platform is chosen here, before anyt
 """
 
 import contextlib
-import ctypes
-import ctypes.util
 import functools
 import importlib.metadata
 import io
 import logging
-import os
 import warnings
 from collections.abc import Iterator
 from types import SimpleNamespace
 
 from .errors import RenderingMissing, SimulatorMissing
+from .opengl import platform as platform
 
 MUJOCO_VERSION = "3.3.2"  # newer releases throw objects about in LIBERO's initial states
-_PLATFORMS = {"egl": "libEGL.so.1", "osmesa": "libOSMesa.so.8"}
 
 
 @contextlib.contextmanager
@@ -32,28 +29,6 @@ def quiet() -> Iterator[None]:
     ):
         warnings.simplefilter("ignore")
         yield
-
-
-def platform() -> str:
-    """The OpenGL platform: "egl" or "osmesa". The first call decides, by MUJOCO_GL or what is installed."""
-    chosen = os.environ.get("MUJOCO_GL", "").lower()
-    if chosen not in _PLATFORMS:
-        chosen = next((name for name, library in _PLATFORMS.items() if _loads(library)), "")
-    if not chosen or not _loads(_PLATFORMS[chosen]):
-        raise RenderingMissing(
-            "neither EGL nor OSMesa is installed" if not chosen else f"{_PLATFORMS[chosen]} is missing"
-        )
-    os.environ["MUJOCO_GL"] = os.environ["PYOPENGL_PLATFORM"] = chosen
-    return chosen
-
-
-def _loads(library: str) -> bool:
-    try:
-        ctypes.CDLL(library)
-    except OSError:
-        found = ctypes.util.find_library(library.split(".")[0].removeprefix("lib"))
-        return found is not None
-    return True
 
 
 @functools.cache

@@ -1,9 +1,8 @@
-"""Off-screen pictures: one OpenGL context a process, made when the first picture is asked for."""
+"""Off-screen pictures: one OpenGL context a process, whatever the number of models."""
 
 import atexit
 import functools
 import importlib
-import sys
 import weakref
 from typing import Any
 
@@ -11,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import RenderingMissing
-from .library import load, platform
+from .library import load
+from .opengl import platform
 
 _LARGEST = 2048  # pixels, of a picture's side, with OSMesa
 
@@ -19,12 +19,11 @@ _LARGEST = 2048  # pixels, of a picture's side, with OSMesa
 @functools.cache
 def _context() -> Any:
     """The process's OpenGL context, current in this thread."""
+    name = platform()
     try:
-        context = _open(platform())
+        context = importlib.import_module(f"mujoco.{name}").GLContext(_LARGEST, _LARGEST)
     except (ImportError, RuntimeError, AttributeError, OSError) as error:
-        if platform() != "egl":
-            raise RenderingMissing(str(error)) from error
-        context = _fall_back(error)
+        raise RenderingMissing(f"{name}: {error}") from error
     context.make_current()
     atexit.register(_shut, context)  # before the OpenGL library shuts itself down, else it complains
     return context
@@ -33,28 +32,10 @@ def _context() -> Any:
 def _shut(context: Any) -> None:
     for renderer in list(_renderers):
         renderer.close()
-    context.free()
-
-
-def _open(name: str) -> Any:
-    context = importlib.import_module(f"mujoco.{name}").GLContext(_LARGEST, _LARGEST)
-    context.make_current()
-    return context
-
-
-def _fall_back(cause: Exception) -> Any:
-    """EGL is installed but gives no context: OSMesa, which PyOpenGL must be loaded afresh for."""
-    import os
-
-    os.environ["MUJOCO_GL"] = os.environ["PYOPENGL_PLATFORM"] = "osmesa"
-    for module in [
-        name for name in sys.modules if name == "OpenGL" or name.startswith(("OpenGL.", "mujoco.egl"))
-    ]:
-        del sys.modules[module]
     try:
-        return _open("osmesa")
-    except (ImportError, RuntimeError, AttributeError, OSError) as error:
-        raise RenderingMissing(f"EGL: {cause}; OSMesa: {error}") from error
+        context.free()
+    except Exception:  # another user of the library has shut it down already
+        context._context = None
 
 
 _renderers: "weakref.WeakSet[Renderer]" = weakref.WeakSet()
