@@ -28,6 +28,10 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except click.UsageError as error:
+            command = (error.ctx or ctx).command_path
+            console.say(f"Error: {exits.sentence(error)} See: {command} --help")
+            code = exits.USAGE
         except (click.ClickException, click.exceptions.Exit, BrokenPipeError):
             raise
         except (KeyboardInterrupt, click.Abort):
@@ -63,6 +67,17 @@ def stacked(*options: Callable[[Function], Function]) -> Callable[[Function], Fu
     return apply
 
 
+def check_key(ctx: click.Context, option: click.Parameter, text: str | None) -> str | None:
+    """A verifier key must be one before anything is done with it."""
+    from .ledger.errors import LedgerError
+    from .ledger.keys import read_verifier
+
+    try:
+        return str(read_verifier(text)) if text is not None else None
+    except LedgerError as error:
+        raise click.BadParameter(str(error), ctx, option) from None
+
+
 home_option = click.option(
     "--home",
     type=click.Path(file_okay=False, path_type=Path),
@@ -78,7 +93,10 @@ broker_option = click.option(
     "--broker", metavar="URL", help="An MQTT broker with `skill2real serve` behind it."
 )
 key_option = click.option(
-    "--key", metavar="VKEY", help="Verifier key to trust, or a file with it; default: yours."
+    "--key",
+    callback=check_key,
+    metavar="VKEY",
+    help="Verifier key to trust, or a file with it; default: yours.",
 )
 suite_option = click.option("--suite", required=True, metavar="S", help="`skill2real suites` lists them.")
 workers_option = click.option(
@@ -183,6 +201,7 @@ def train(
         )
         return
     go_on_with(f"train --run {config.run} --resume")
+    console.say(f"Run {config.run} in {home}")
     with console.Watch() as watch:
         result = run_until_done(session.train(config, home, broker, resume, watch))
     print_result(result, as_json, show_training)
@@ -361,8 +380,12 @@ def evaluate(
 ) -> None:
     """Play held-out initial states with a frozen memory and only the Proposer."""
     from .agents.evaluation import evaluate as run_evaluation
+    from .agents.lookup import check_checkpoint
     from .agents.results import show_evaluations
+    from .agents.source import is_bundle
 
+    if checkpoint and not is_bundle(target):
+        check_checkpoint(home, target, checkpoint)
     chosen = tuple(dict.fromkeys((*(("empty",) if empty_memory else ()), *(arms or ("both",)))))
     with console.Watch() as watch:
         results = run_until_done(

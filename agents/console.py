@@ -19,7 +19,7 @@ from ..replay.layout import duration, plain
 if TYPE_CHECKING:
     from .trainer import Progress
 
-_PLAIN_WIDTH = 120
+_PLAIN_WIDTH = 160  # of files and pipes
 _SECONDS_BETWEEN = 10.0  # of plain lines about one thing that is being counted
 
 
@@ -47,6 +47,10 @@ def log_to_stderr(debug: bool) -> None:
     logging.basicConfig(
         level=level, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s", force=True
     )
+    if not debug:
+        logging.getLogger("mqtt").setLevel(
+            logging.CRITICAL
+        )  # it reports answers that came as a connection closed
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..backends.api import API_HASH
+from ..backends.sim import suites
 from ..ledger import events as ev
 from ..ledger.bus import Bus
 from ..ledger.events import Event
@@ -13,6 +14,7 @@ from ..ledger.reader import Reader
 from ..replay.state import LEDGER
 from .crew import linked, seats, together
 from .director import Director, Job
+from .errors import ConfigError
 from .models import proposer_model
 from .pool import local_pool
 from .proposer import Proposer
@@ -92,6 +94,11 @@ async def deploy(
     """
     source = open_source(target, home, checkpoint, key)
     (chosen,) = resolve(suite, (task,))
+    states = suites.load_task(chosen.suite, chosen.parts).states
+    if not 0 <= state < states:
+        raise ConfigError(
+            f"{suite} task {task} has initial states 0 to {states - 1}, not {state}; choose another --seed"
+        )
     run = f"deploy-{source.verified.name.replace('/', '-')}-{time.strftime('%Y%m%d-%H%M%S')}"
     progress(Progress(f"deploying {source.label}: {chosen.instruction}"))
     async with (

@@ -14,6 +14,7 @@ from ..ledger.events import Layer
 from .config import STATES
 from .crew import linked, seats, together
 from .director import Director, Job
+from .errors import ConfigError
 from .models import proposer_model
 from .packages import installed
 from .pool import local_pool
@@ -179,11 +180,11 @@ async def evaluate(
 
 
 def held_out(tasks: list[ev.Task], seeds: int) -> list[int]:
-    """Initial states for evaluation, the same for all tasks. Raises ValueError where a task has too few."""
+    """Initial states for evaluation, the same for all tasks. Raises ConfigError where a task has too few."""
     first, _ = STATES["eval"]
     fewest = min(suites.load_task(task.suite, task.parts).states for task in tasks)
     if first + seeds > fewest:
-        raise ValueError(
+        raise ConfigError(
             f"only {fewest - first} held-out initial states are left for these tasks; ask for fewer --seeds"
         )
     return list(range(first, first + seeds))

@@ -3,6 +3,8 @@
 import errno
 from typing import Final
 
+import click
+
 from ..backends.errors import BackendError, SandboxUnavailable
 from ..backends.sim.errors import RenderingMissing, SimError, SimulatorMissing, UnknownSuite, UnknownTask
 from ..ledger import bus_errors as bus
@@ -64,9 +66,10 @@ def code_of(error: BaseException) -> int | None:
 
 def sentence(error: BaseException) -> str:
     """The error in one line."""
-    if isinstance(error, OSError) and code_of(error) == FAILED:
+    if isinstance(error, OSError):
         return _of_system(error)
-    text = " ".join(str(error).split()) or type(error).__name__
+    said = error.format_message() if isinstance(error, click.ClickException) else str(error)
+    text = " ".join(said.split()) or type(error).__name__
     text = text[0].upper() + text[1:]
     return text if text.endswith((".", "!", "?")) else text + "."
 

@@ -96,7 +96,7 @@ class Trainer(Director):
             await self.say("run.finished", ev.RunFinished(reason="all rounds closed"), subject=self.run)
 
     async def _open(self) -> None:
-        config = msgspec.to_builtins(self.config)
+        config = msgspec.json.decode(msgspec.json.encode(self.config))  # as it stands in the ledger
         if self._run_started is None:
             started = ev.RunStarted(
                 config=config, seeds=self.config.states, packages=installed(), api_hash=API_HASH
@@ -104,9 +104,7 @@ class Trainer(Director):
             await self.say("run.started", started, subject=self.run)
             return
         recorded = self._run_started.config
-        differ = [
-            k for k, v in config.items() if k != "workers" and recorded.get(k) != msgspec.to_builtins(v)
-        ]
+        differ = [k for k, v in config.items() if k != "workers" and recorded.get(k) != v]
         if differ:
             raise RunMismatch(
                 f"run {self.run} was started with another {', '.join(differ)}; resume it with the same flags, "

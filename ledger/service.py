@@ -131,4 +131,6 @@ class Service:
             await writer.answer(where, request)
         except LedgerError as error:
             _log.error("answer_failed", run=where.run, reason=str(error))
+        except ValueError:  # aiosqlite's word for a ledger that was closed meanwhile: the asker asks again
+            _log.debug("answer_dropped", run=where.run)
         writer.release()

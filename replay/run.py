@@ -287,6 +287,7 @@ class RunFold:
             if deployment.status == "open" and deployment.subject == event.subject:
                 deployment.status = data.status
                 deployment.operations, deployment.seconds = data.operations, data.seconds
+                self._finished, self.reason = True, data.status
                 break
 
     def _model_called(self, seq: int, event: Event, data: ModelCalled) -> None:
