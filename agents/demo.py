@@ -26,7 +26,7 @@ CONFIG = RunConfig(
     run=RUN,
     cerebellum_rounds=1,
     brain_rounds=1,
-    episodes=8,
+    episodes=12,
 )
 CHECKPOINT = "C1/B1"
 LEARNED = ("50", "51", "52", "9", "12", "13")

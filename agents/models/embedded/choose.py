@@ -1,5 +1,6 @@
 """How decisions are taken: by a rule of the memory, in training also by what was tried before, else naively."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
@@ -27,6 +28,11 @@ SHAPE_LENGTH = 0.03  # metres within which what worked for one shape speaks for 
 PROTOTYPES = 4
 PRIOR = (0.6, 0.6)
 TRUST = 4.0  # how many successes a rule of the committed memory is worth while exploring
+
+
+SEEN = 0.7  # tries that make a variant known in a context
+
+Try = tuple[float, Variant, bool]  # how much it counts, what was tried, whether it was good
 
 
 @dataclass(frozen=True)
@@ -108,8 +114,8 @@ def _one_of(
         selection = meanings[0].selection if meanings and meanings[0].right > 0 else None
     if selection is None:
         return Chosen(rng.choice(ties), "", tuple(ties))
-    places = [(regions[i]["x"], regions[i]["y"]) for i in ties]
-    return Chosen(ties[select(selection, places)], entry, tuple(ties))
+    index = select(selection, [(regions[i]["x"], regions[i]["y"]) for i in ties])
+    return Chosen(ties[index] if index >= 0 else rng.choice(ties), entry, tuple(ties))
 
 
 @dataclass(frozen=True)
@@ -132,7 +138,8 @@ def word_meanings(word: str, skills: Skills, attempts: Attempts) -> list[Meaning
         right, clear = 0, 0.0
         for sighting, ties in cases:
             places = [(sighting.regions[i]["x"], sighting.regions[i]["y"]) for i in ties]
-            right += ties[select(selection, places)] == sighting.region
+            index = select(selection, places)
+            right += index >= 0 and ties[index] == sighting.region
             clear += clearness(selection, places)
         meanings.append(Meaning(right / len(cases), clear / len(cases), selection, len(cases)))
     return sorted(meanings, key=lambda m: (-m.right, -m.clear))
@@ -151,9 +158,7 @@ def ambiguous(word: str, skills: Skills, attempts: Attempts) -> list[tuple[Sight
     return cases
 
 
-def estimate(
-    space: tuple[Variant, ...], tried: list[tuple[float, Variant, bool]], rule: Rule | None
-) -> list[tuple[float, float]]:
+def estimate(space: tuple[Variant, ...], tried: list[Try], rule: Rule | None) -> list[tuple[float, float]]:
     """Beta parameters of each variant's success: what was tried counts by how near it is in context and variant."""
     beta = []
     for variant in space:
@@ -168,13 +173,17 @@ def estimate(
 
 
 def _sample(
-    space: tuple[Variant, ...], tried: list[tuple[float, Variant, bool]], rule: Rule | None, rng: Random
+    space: tuple[Variant, ...], tried: list[Try], rule: Rule | None, naive: Variant, rng: Random
 ) -> Variant:
+    """Thompson sampling; but what is done now comes first where it was not tried yet, as all is measured against it."""
+    current = rule.variant if rule else naive
+    if sum(weight for weight, variant, _ in tried if variant == current) < SEEN:
+        return current
     draws = [rng.betavariate(a, b) for a, b in estimate(space, tried, rule)]
     return space[draws.index(max(draws))]
 
 
-def grasp_tries(target: Vector, attempts: Attempts) -> list[tuple[float, Variant, bool]]:
+def grasp_tries(target: Vector, attempts: Attempts) -> list[Try]:
     return [(_near(target, g.shape), g.variant, g.good) for g in attempts.grasps]
 
 
@@ -187,22 +196,28 @@ def grasp(region: dict[str, Any], skills: Skills, attempts: Attempts | None, rng
     rule = skills.grasp(measured)
     if attempts is None:
         return rule or Rule(NAIVE_GRASP, "")
-    variant = _sample(GRASPS, grasp_tries(measured, attempts), rule, rng)
+    space = tuple(v for v in GRASPS if v["style"] != "handle" or region["handle"])
+    variant = _sample(space, grasp_tries(measured, attempts), rule, NAIVE_GRASP, rng)
     return rule if rule is not None and rule.variant == variant else Rule(variant, "")
 
 
-def release_tries(relation: str, noun: str, attempts: Attempts) -> list[tuple[float, Variant, bool]]:
-    """Tries of the same relation count whole for the same noun, by half for others. A correction counts as a try of the
-    variant that it points to."""
-    tried: list[tuple[float, Variant, bool]] = []
-    for r in attempts.releases:
-        if r.relation != relation:
-            continue
-        weight = 1.0 if r.noun == noun else 0.5
-        tried.append((weight, r.variant, r.good))
-        if not r.good and r.correction != (0.0, 0.0) and r.variant["dx"] == r.variant["dy"] == 0.0:
-            tried.append((0.5 * weight, _towards(r.correction), True))
-    return tried
+def release_tries(relation: str, noun: str, attempts: Attempts) -> list[Try]:
+    """Tries of the same relation count whole for the same noun, by half for others."""
+    return [
+        (1.0 if r.noun == noun else 0.5, r.variant, r.good)
+        for r in attempts.releases
+        if r.relation == relation
+    ]
+
+
+def release_space(relation: str, noun: str, attempts: Attempts) -> tuple[Variant, ...]:
+    """Over the target; and beside it only on a side to which two critiques have pointed."""
+    sides = Counter(
+        RELEASES.index(_towards(r.correction))
+        for r in attempts.releases
+        if (r.relation, r.noun) == (relation, noun) and not r.good and r.correction != (0.0, 0.0)
+    )
+    return tuple(v for i, v in enumerate(RELEASES) if (v["dx"], v["dy"]) == (0.0, 0.0) or sides[i] >= 2)
 
 
 def _towards(correction: tuple[float, float]) -> Variant:
@@ -215,7 +230,8 @@ def release(relation: str, noun: str, skills: Skills, attempts: Attempts | None,
     rule = skills.release(relation, noun)
     if attempts is None:
         return rule or Rule(NAIVE_RELEASE, "")
-    variant = _sample(RELEASES, release_tries(relation, noun, attempts), rule, rng)
+    space = release_space(relation, noun, attempts)
+    variant = _sample(space, release_tries(relation, noun, attempts), rule, NAIVE_RELEASE, rng)
     return rule if rule is not None and rule.variant == variant else Rule(variant, "")
 
 
@@ -223,5 +239,5 @@ def order(skills: Skills, attempts: Attempts | None, rng: Random) -> Rule:
     if attempts is None:
         return skills.order or Rule(NAIVE_ORDER, "")
     tried = [(1.0, {"rule": o.rule}, o.good) for o in attempts.orders]
-    variant = _sample(ORDERS, tried, skills.order, rng)
+    variant = _sample(ORDERS, tried, skills.order, NAIVE_ORDER, rng)
     return skills.order if skills.order and skills.order.variant == variant else Rule(variant, "")

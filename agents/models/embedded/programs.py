@@ -58,7 +58,7 @@ cu, cv = views[0].width // 2, views[0].height // 2
 middle = measure_point(views[0], cu, cv)
 right = measure_point(views[0], cu + 24, cv)
 {"regions": [{"x": s.x, "y": s.y, "top": s.top, "height": s.height, "length": s.length, "width": s.width,
-              "yaw": s.yaw, "radius": s.radius, "hollow": s.hollow, "clipped": r.clipped, "lab": k.lab,
+              "yaw": s.yaw, "radius": s.radius, "hollow": s.hollow, "handle": s.handle.ok, "clipped": r.clipped, "lab": k.lab,
               "spread": k.spread, "hues": k.hues} for r, s, k in zip(regions, shapes, looks)],
  "right": (right.x - middle.x, right.y - middle.y)}
 '''

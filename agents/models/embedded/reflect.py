@@ -6,10 +6,21 @@ from ....ledger import events as ev
 from ...grammar import parse
 from ..base import Candidate
 from .attempts import Attempts
-from .choose import PROTOTYPES, ambiguous, estimate, grasp_tries, matches, release_tries, word_meanings
+from .choose import (
+    PROTOTYPES,
+    SEEN,
+    Try,
+    ambiguous,
+    estimate,
+    grasp_tries,
+    matches,
+    release_space,
+    release_tries,
+    word_meanings,
+)
 from .features import Vector, distance, spread_out
 from .skills import Skills, appearance_entry, grasp_entry, order_entry, release_entry, word_entry
-from .variants import GRASPS, NAIVE_GRASP, NAIVE_RELEASE, ORDERS, RELEASES, Variant, alike
+from .variants import GRASPS, NAIVE_GRASP, NAIVE_RELEASE, ORDERS, Variant, alike
 
 STAGES: dict[str, tuple[str, ...]] = {
     "cerebellum": ("nouns", "grasps", "releases"),
@@ -92,7 +103,9 @@ def releases(skills: Skills, attempts: Attempts, instructions: list[str]) -> lis
     for relation, noun in sorted({(r.relation, r.noun) for r in attempts.releases}):
         tried = release_tries(relation, noun, attempts)
         rule = skills.release(relation, noun)
-        best = _better(RELEASES, tried, rule.variant if rule else NAIVE_RELEASE)
+        best = _better(
+            release_space(relation, noun, attempts), tried, rule.variant if rule else NAIVE_RELEASE
+        )
         if best is None:
             continue
         evidence = [r.episode for r in attempts.releases if (r.relation, r.noun) == (relation, noun)]
@@ -146,13 +159,18 @@ def orders(skills: Skills, attempts: Attempts, instructions: list[str]) -> list[
     return [Candidate((entry,), replaced, "order", reason, joined)]
 
 
-def _better(
-    space: tuple[Variant, ...], tried: list[tuple[float, Variant, bool]], current: Variant
-) -> Variant | None:
+def _better(space: tuple[Variant, ...], tried: list[Try], current: Variant) -> Variant | None:
     """The variant with the best predicted success, if enough tries of it and its like support it, and it promises
     enough over the current one."""
     means = [a / (a + b) for a, b in estimate(space, tried, None)]
-    own = means[space.index(current)]
+    exact = [one for one in tried if one[1] == current]
+    if (
+        sum(weight for weight, _, _ in exact) >= SEEN
+    ):  # what was measured of it counts, not what its like suggest
+        tried_itself = estimate((current,), exact, None)[0]
+        own = tried_itself[0] / sum(tried_itself)
+    else:
+        own = means[space.index(current)]
     for i in sorted(range(len(space)), key=lambda i: -means[i]):
         if means[i] - own <= GAIN:
             return None

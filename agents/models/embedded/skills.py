@@ -10,7 +10,7 @@ from .programs import PICK, PUT
 from .variants import Variant
 
 MATCH = 4.5  # farthest appearance that still counts as the same thing
-TIE = 1.0  # as close as this to the best match is a tie
+TIE = 2.0  # as close as this to the best match is a tie
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ SELECTIONS: tuple[Variant, ...] = (
 
 
 # How much of a try still counts where one factor differs; for lengths, by how many steps of this size.
-_SHARE = {"style": 0.15, "near": 0.8, "reference": 0.4, "carry": 0.5, "dx": 0.1, "dy": 0.1, "rule": 0.05}
+_SHARE = {"style": 0.15, "near": 0.9, "reference": 0.4, "carry": 0.5, "dx": 0.1, "dy": 0.1, "rule": 0.05}
 _STEP = {"depth": 0.015, "clearance": 0.05}
 
 
@@ -52,7 +52,10 @@ def alike(a: Variant, b: Variant) -> float:
 
 
 def select(selection: Variant, places: list[tuple[float, float]]) -> int:
-    """Index of the place that a selection singles out; places are (x, y) in the base frame, metres."""
+    """Index of the place that a selection singles out, -1 for the middle of less than three; places are (x, y) in the
+    base frame, metres."""
+    if selection["pick"] == "middle" and len(places) < 3:
+        return -1
     ax, ay = selection["axis"]
     order = sorted(range(len(places)), key=lambda i: (ax * places[i][0] + ay * places[i][1], i))
     return order[-1] if selection["pick"] == "most" else order[len(order) // 2]
