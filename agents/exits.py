@@ -70,7 +70,8 @@ def sentence(error: BaseException) -> str:
         return _of_system(error)
     said = error.format_message() if isinstance(error, click.ClickException) else str(error)
     text = " ".join(said.split()) or type(error).__name__
-    text = text[0].upper() + text[1:]
+    if text.split()[0].isalpha():
+        text = text[0].upper() + text[1:]
     return text if text.endswith((".", "!", "?")) else text + "."
 
 

@@ -111,6 +111,7 @@ class Trainer(Director):
                 "or choose another --run name"
             )
         await self.say("run.resumed", ev.RunResumed(packages=installed()), subject=self.run)
+        self._finished_run = False
 
     async def _round(self, layer: Layer, number: int, last: bool) -> None:
         name = name_of(layer, number)
