@@ -48,9 +48,7 @@ def log_to_stderr(debug: bool) -> None:
         level=level, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s", force=True
     )
     if not debug:
-        logging.getLogger("mqtt").setLevel(
-            logging.CRITICAL
-        )  # it reports answers that came as a connection closed
+        logging.getLogger("mqtt").disabled = True  # it reports answers that came as a connection closed
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,

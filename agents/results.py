@@ -12,7 +12,7 @@ from ..ledger.note import VerifierKey
 from ..replay.audit import CandidateLine, audit_all
 from ..replay.layout import block, count, duration, heading, json_text, percent, stack, table, text
 from ..replay.show import show_checkpoints
-from ..replay.state import state_at
+from ..replay.state import LEDGER, state_at
 
 if TYPE_CHECKING:  # these bring the whole training machinery; the reading commands need none of it
     from .demo import DemoResult
@@ -40,10 +40,11 @@ def show_estimate(estimate: "Estimate", workers: int) -> RenderableType:
 
 
 def show_training(result: "TrainResult") -> RenderableType:
-    state = state_at(result.path)
+    if not (result.path / LEDGER).exists():  # it is where the ledger service runs
+        return heading(f"Run {result.run}", count(result.skills, "skill"), ", ".join(result.checkpoints))
     return stack(
         heading(f"Run {result.run}", count(result.skills, "skill"), str(result.path)),
-        show_checkpoints(state),
+        show_checkpoints(state_at(result.path)),
         block(
             [
                 f"skill2real audit {result.run}     what was accepted, what was not, and why",
