@@ -32,8 +32,13 @@ def _says(actor: Actor) -> tuple[Visibility, ...]:
 def _rights(actor: Actor) -> Rights:
     if actor == "ledger":
         return Rights(
-            publish=(topics.ledger(ANY, ANY), topics.acks(ANY, ANY), topics.replies(ANY, ANY, ANY, ANY)),
-            subscribe=(topics.events(ANY, ANY, ANY), topics.sync(ANY, ANY, ANY)),
+            publish=(
+                topics.ledger(ANY, ANY),
+                topics.acks(ANY, ANY),
+                topics.replies(ANY, ANY, ANY, ANY),
+                topics.services(),
+            ),
+            subscribe=(topics.events(ANY, ANY, ANY), topics.sync(ANY, ANY, ANY), topics.services()),
         )
     said = tuple(topics.events(ANY, actor, visibility) for visibility in _says(actor))
     asked = tuple(topics.sync(ANY, actor, visibility) for visibility in _hears(actor))

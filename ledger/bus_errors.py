@@ -39,6 +39,10 @@ class ServiceFailed(BusError):
     """The broker and ledger process could not be started, or keeps ending."""
 
 
+class ServiceRunning(BusError):
+    """Another ledger service serves the same broker."""
+
+
 class BusClosed(BusError):
     """The connection was closed while events still waited for their commit."""
 

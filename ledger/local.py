@@ -89,6 +89,7 @@ class Keeper:
         self._child: asyncio.subprocess.Process | None = None
         self._watch: asyncio.Task[None] | None = None
         self._deaths: deque[float] = deque(maxlen=_MOST_RESTARTS)
+        self.gave_up = asyncio.Event()  # the child keeps dying: what is published waits for nothing
 
     @property
     def pid(self) -> int:
@@ -145,7 +146,9 @@ class Keeper:
             _log.error("ledger_service_died", code=code)
             if len(self._deaths) == _MOST_RESTARTS and now - self._deaths[0] < _RESTART_WINDOW:
                 _log.error("ledger_service_given_up", restarts=_MOST_RESTARTS)
+                self.gave_up.set()
                 return
+            await asyncio.sleep(0.2 * len(self._deaths))
             self._deaths.append(now)
             with suppress(ServiceFailed):  # tried again: `wait` returns at once for a child that is gone
                 await self._launch()

@@ -37,14 +37,15 @@ async def hosted(
 ) -> AsyncIterator[tuple[str, "asyncio.Task[None]"]]:
     """The broker's URL and the running service; with `broker`, the URL of one elsewhere, only the service.
 
-    Raises PortInUse, or BrokerUnreachable and BrokerRefused for a broker elsewhere. At the end everything
-    that was received is committed.
+    Raises PortInUse; for a broker elsewhere BrokerUnreachable, BrokerRefused or ServiceRunning. At the end
+    everything that was received is committed.
     """
     async with AsyncExitStack() as stack:
+        sole = broker is None
         if broker is None:
             embedded = await stack.enter_async_context(EmbeddedBroker(passwords, host, port))
             broker = embedded.address.url
-        service = Service(home, broker, passwords["ledger"], key)
+        service = Service(home, broker, passwords["ledger"], key, sole=sole)
         task = asyncio.create_task(service.run())
         try:
             await service.ready(_READY_SECONDS)

@@ -9,7 +9,8 @@ import msgspec
 import structlog
 
 from . import topics, wire
-from .bus_errors import BrokerUnreachable
+from .bus_errors import BrokerUnreachable, ServiceRunning
+from .claim import SECONDS, Claim
 from .credentials import parse_url
 from .errors import LedgerError
 from .events import KINDS
@@ -33,23 +34,35 @@ def ledger_path(home: Path, run: str) -> Path:
 class Service:
     """`run()` it as a task, wait for `ready()`, `stop()` it. Runs are opened as their events arrive.
 
-    `key` signs checkpoints; without one a frozen layer stays unsigned, which its ledger says.
+    `key` signs checkpoints; without one a frozen layer stays unsigned, which its ledger says. `sole`: the
+    broker is the service's own, so that no other service can be there.
     """
 
-    def __init__(self, home: Path, url: str, password: str, key: SigningKey | None = None) -> None:
+    def __init__(
+        self, home: Path, url: str, password: str, key: SigningKey | None = None, *, sole: bool = False
+    ) -> None:
         self.home = home
         self._key = key
-        self._link = Link(parse_url(url), "ledger", password, self._receive, lambda: None)
+        self._link = Link(parse_url(url), "ledger", password, self._receive, self._ask)
+        self._claim = Claim()
+        self._sole = sole
         self._writers: dict[str, RunWriter] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._answers: set[asyncio.Task[None]] = set()
+        self._serving = asyncio.Event()
         self._stopping = asyncio.Event()
 
     async def run(self) -> None:
-        """Serve until `stop`. What was received before that is committed and acknowledged."""
+        """Serve until `stop`. What was received before that is committed and acknowledged.
+
+        Raises ServiceRunning when another service serves this broker.
+        """
         await self._link.subscribe(topics.events(ANY, ANY, ANY))
         await self._link.subscribe(topics.sync(ANY, ANY, ANY))
+        if not self._sole:
+            await self._link.subscribe(topics.services())
         link = asyncio.create_task(self._link.run())
+        begin = asyncio.create_task(self._begin())
         stop = asyncio.create_task(self._stopping.wait())
         try:
             await asyncio.wait((link, stop), return_when=asyncio.FIRST_COMPLETED)
@@ -57,31 +70,74 @@ class Service:
                 writer.close()
             if self._tasks:
                 await asyncio.wait(self._tasks)
+            if self._claim.lost:
+                raise self._second()
             if link.done():
                 link.result()
         finally:
-            pending = {link, stop, *self._tasks, *self._answers}
+            pending = {link, begin, stop, *self._tasks, *self._answers}
             for task in pending:
                 task.cancel()
             await asyncio.gather(*pending, return_exceptions=True)
 
     async def ready(self, seconds: float = 10.0) -> None:
-        """Wait for the broker. Raises BrokerUnreachable, or BrokerRefused if it does not let us in."""
-        try:
-            async with asyncio.timeout(seconds):
-                await self._link.connected.wait()
-        except TimeoutError:
+        """Wait until the service serves.
+
+        Raises BrokerUnreachable, BrokerRefused if the broker does not let us in, or ServiceRunning.
+        """
+        serving = asyncio.create_task(self._serving.wait())
+        stop = asyncio.create_task(self._stopping.wait())
+        await asyncio.wait((serving, stop), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        serving.cancel()
+        stop.cancel()
+        if self._claim.lost:
+            raise self._second()
+        if not self._serving.is_set():
             raise self._link.error or BrokerUnreachable(
                 f"No broker answers at {self._link.address.url} within {seconds:.0f} s."
-            ) from None
+            )
+
+    async def _begin(self) -> None:
+        await self._link.connected.wait()
+        if not self._sole:
+            await asyncio.sleep(SECONDS)
+        self._claim.serving = not self._claim.lost
+        if self._claim.serving:
+            self._serving.set()
+
+    def _second(self) -> ServiceRunning:
+        return ServiceRunning(
+            f"Another ledger service serves the broker at {self._link.address.url}; "
+            "use that one, or stop it first."
+        )
+
+    def _ask(self) -> None:
+        if not self._sole:
+            self._answer_service(self._claim.ask())
+
+    def _answer_service(self, word: bytes) -> None:
+        task = asyncio.create_task(self._send(topics.services(), word))
+        self._answers.add(task)
+        task.add_done_callback(self._answers.discard)
+
+    async def _send(self, topic: str, payload: bytes) -> None:
+        await self._link.send(topic, payload)
 
     def stop(self) -> None:
         """End `run` in an orderly way."""
         self._stopping.set()
 
     def _receive(self, topic: str, payload: bytes) -> None:
+        if topic == topics.services():
+            if (word := self._claim.hear(payload)) is not None:
+                self._answer_service(word)
+            if self._claim.lost:
+                self.stop()
+            return
         where = topics.parse_arrival(topic)
-        if where is None:
+        if not self._claim.serving:
+            pass  # not yet: publishers send again
+        elif where is None:
             _log.warning("unknown_topic", topic=topic[:200])
         elif where.what == "sync":
             self._receive_request(where, payload)

@@ -17,6 +17,11 @@ def is_run(name: str) -> bool:
     return _RUN.fullmatch(name) is not None
 
 
+def services() -> str:
+    """Where ledger services find out whether another one serves the same broker."""
+    return f"{ROOT}/services"
+
+
 def events(run: str, actor: str, visibility: str) -> str:
     """What an actor publishes: a JSON array of events."""
     return f"{ROOT}/{run}/events/{actor}/{visibility}"

@@ -55,6 +55,7 @@ def test_only_the_ledger_speaks_for_the_ledger() -> None:
     topics = ("ledger/public", "ledger/privileged", "acks/proposer", "replies/proposer/public/00")
     for topic in topics:
         assert [actor for actor in ACTORS if may_publish(actor, f"skill2real/r/{topic}")] == ["ledger"]
+    assert [actor for actor in ACTORS if may_publish(actor, "skill2real/services")] == ["ledger"]
 
 
 def test_strangers_may_nothing() -> None:

@@ -37,6 +37,7 @@ WIDER = [
     "skill2real/lab/acks/+",
     "skill2real/lab/replies/verifier/privileged/+",
     "skill2real/lab/replies/+/+/+",
+    "skill2real/services",
 ]
 
 
@@ -137,6 +138,7 @@ def test_a_public_actor_cannot_ask_for_privileged_events(kind: str, tmp_path: Pa
         "skill2real/lab/replies/governor/privileged/00000000000000000000000000000000",
         "skill2real/lab/events/ledger/public",
         "$SYS/broker/version",
+        "skill2real/services",
         "elsewhere",
     ],
 )

@@ -13,8 +13,9 @@ import pytest
 from brokers import free_port, lab, opening, public, verdict
 
 from skill2real.ledger import events
+from skill2real.ledger.broker import EmbeddedBroker
 from skill2real.ledger.bus import Bus, Refused
-from skill2real.ledger.bus_errors import NoPassword, ServiceFailed
+from skill2real.ledger.bus_errors import NoPassword, ServiceFailed, ServiceRunning
 from skill2real.ledger.checkpoint import checkpoints, open_note
 from skill2real.ledger.credentials import (
     PASSWORD,
@@ -28,7 +29,7 @@ from skill2real.ledger.local import URL, local_bus
 from skill2real.ledger.note import SigningKey
 from skill2real.ledger.reader import Reader
 from skill2real.ledger.serve import hosted
-from skill2real.ledger.service import ledger_path
+from skill2real.ledger.service import Service, ledger_path
 
 
 def frozen(name: str = "C1") -> events.Event:
@@ -221,15 +222,29 @@ def test_serve_as_a_program(tmp_path: Path, number: signal.Signals) -> None:
         assert reader.head == 2
 
 
-def test_a_service_on_its_own_for_a_broker_elsewhere(tmp_path: Path) -> None:
+def test_one_service_a_broker(tmp_path: Path) -> None:
     async def main() -> None:
         passwords = random_passwords()
         async with (
-            hosted(tmp_path / "unused", passwords) as (url, first),
-            hosted(tmp_path / "other", passwords, broker=url) as (same, _),
+            EmbeddedBroker(passwords) as broker,
+            hosted(tmp_path, passwords, broker=broker.address.url) as (url, _),
+            Bus.connect(url, "lab", "trainer", passwords["trainer"]) as trainer,
         ):
-            assert same == url
-            assert not first.done()
+            assert await trainer.publish(opening()) == [1]
+            # A second one would commit the same events elsewhere, and acknowledge them.
+            with pytest.raises(ServiceRunning, match="stop it first"):
+                async with hosted(tmp_path / "other", passwords, broker=url):
+                    pass
+            assert await trainer.publish(public()) == [2]
+            # Of two that begin at the same time, one does.
+        async with EmbeddedBroker(passwords) as broker:
+            both = [Service(tmp_path / name, broker.address.url, passwords["ledger"]) for name in "ab"]
+            running = [asyncio.create_task(service.run()) for service in both]
+            outcomes = await asyncio.gather(*(service.ready() for service in both), return_exceptions=True)
+            assert {type(outcome) for outcome in outcomes} == {ServiceRunning, type(None)}
+            for service in both:
+                service.stop()
+            await asyncio.gather(*running, return_exceptions=True)
 
     asyncio.run(main())
 
