@@ -51,8 +51,11 @@ def clipped(piece: Piece) -> bool:
     mask = piece.mask
     if mask[0].any() or mask[-1].any() or mask[:, 0].any() or mask[:, -1].any():
         return True
-    beside = cv2.dilate(mask.astype(np.uint8), np.ones((5, 5), np.uint8)).astype(bool)
-    return int((beside & piece.sight.robot).sum()) >= 4
+    # the robot beside it counts where it is in front of it
+    sight = piece.sight
+    reach = np.ones((5, 5), np.uint8)
+    farthest = cv2.dilate(np.where(mask, sight.pitch, 0.0), reach)
+    return int((sight.robot & (sight.pitch < 0.98 * farthest)).sum()) >= 4
 
 
 def _substantial(piece: Piece) -> bool:
