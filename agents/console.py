@@ -69,7 +69,8 @@ def _width() -> int:
 class Watch:
     """Shows progress: bars on a terminal, else a line for each step, and at times one as it is counted."""
 
-    def __init__(self) -> None:
+    def __init__(self, title: str = "") -> None:
+        self._title = title  # said before the first line
         self._began = time.monotonic()
         self._bars: Bars | None = None
         self._task: Any = None
@@ -97,6 +98,9 @@ class Watch:
             self._bars.stop()
 
     def __call__(self, progress: "Progress") -> None:
+        if self._title:
+            say(self._title)
+            self._title = ""
         if self._bars is not None:
             self._bar(self._bars, progress)
         else:

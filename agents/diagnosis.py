@@ -43,6 +43,12 @@ def diagnose(episode: EpisodeView, record: Record, success: bool) -> tuple[ev.Fi
             if hold is not None and (target is None or target.good):
                 found = _release(number, hold, record["goal"].index(goal), right)
                 findings += [found] if found else []
+        elif decision == "room":
+            release = next((f for f in findings if (f.clause, f.decision) == (number, "release")), None)
+            if release is not None:
+                findings.append(
+                    ev.Finding(clause=number, decision="room", good=release.good, kind=release.kind)
+                )
         elif decision == "order":
             findings.append(_order(acted, len(clauses), success))
     return tuple(findings)

@@ -12,6 +12,7 @@ from ..ledger import errors as ledger
 from ..replay import errors as replay
 from .errors import AgentError, ConfigError, MissingError, RunMismatch
 from .lookup import UnknownName
+from .verification import LedgerRefused
 
 FAILED: Final = 1
 USAGE: Final = 2
@@ -35,7 +36,7 @@ _CODES: Final[tuple[tuple[int, tuple[type[Exception], ...]], ...]] = (
             bus.LedgerSilent,
         ),
     ),
-    (REFUSED, (ledger.BundleRefused, ledger.NoteRefused, ledger.ProofFailed)),
+    (REFUSED, (LedgerRefused, ledger.BundleRefused, ledger.NoteRefused, ledger.ProofFailed)),
     (
         USAGE,
         (

@@ -136,6 +136,7 @@ class Trainer(Director):
         first, last = self.config.states["train"]
         judgements: list[Judgement] = []
         tasks = self.tasks[layer]
+        self.progress(Progress(f"{name} practice", 0, self.config.episodes * len(tasks)))
         for batch in range(self.config.episodes):
             jobs = [
                 Job(

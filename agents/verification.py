@@ -8,14 +8,19 @@ from ..backends.api import API_HASH
 from ..ledger.bundle import FORMAT, Bundle, Verified, make_bundle, read_bundle, save_bundle, verify_bundle
 from ..ledger.check import Report, check_ledger
 from ..ledger.checkpoint import find_checkpoint
-from ..ledger.errors import KeyMissing
+from ..ledger.errors import KeyMissing, NotALedger
 from ..ledger.note import VerifierKey
 from ..ledger.reader import Reader
 from ..replay.memory import memory_at
 from ..replay.runs import find_run
 from ..replay.state import LEDGER
+from .errors import AgentError
 from .lookup import check_checkpoint
 from .source import pinned
+
+
+class LedgerRefused(AgentError):
+    """A file that should be a ledger is damaged so badly that nothing in it can be verified."""
 
 
 def export(run: str, home: Path, checkpoint: str, output: Path) -> Bundle:
@@ -39,14 +44,17 @@ def verify_run(
 ) -> tuple[VerifierKey | None, Report]:
     """A ledger's report, and the key that signatures were checked with: None without a given and an own one.
 
-    against: bundles or signed notes that were kept elsewhere. Raises UnknownRun, KeyRefused, LedgerError.
+    against: bundles or signed notes that were kept elsewhere. Raises UnknownRun, LedgerRefused, LedgerError.
     """
     try:
         trusted: VerifierKey | None = pinned(key)
     except KeyMissing:
         trusted = None
     notes = [_note(path) for path in against]
-    return trusted, check_ledger(find_run(home, run) / LEDGER, trusted, notes)
+    try:
+        return trusted, check_ledger(find_run(home, run) / LEDGER, trusted, notes)
+    except NotALedger as error:
+        raise LedgerRefused(str(error)) from error
 
 
 def _note(path: Path) -> str:

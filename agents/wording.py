@@ -29,7 +29,7 @@ def _sentence(f: Finding) -> str:
         return (
             f"your region {f.region} was {what}." if f.region >= 0 else f"{what} is not among your regions."
         )
-    if f.good:
+    if f.good or f.decision == "room":  # the release's own sentence has said it
         return ""
     if f.direction:
         return f"{f.kind}: it ended too far to {SIDES[f.direction]}, {AMOUNTS[f.amount]}."

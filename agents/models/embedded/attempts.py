@@ -50,12 +50,21 @@ class Ordered:
     good: bool
 
 
+@dataclass(frozen=True)
+class Roomed:
+    episode: str
+    instruction: str
+    place: str
+    good: bool
+
+
 @dataclass
 class Attempts:
     sightings: list[Sighting] = field(default_factory=list)
     grasps: list[Grasped] = field(default_factory=list)
     releases: list[Released] = field(default_factory=list)
     orders: list[Ordered] = field(default_factory=list)
+    rooms: list[Roomed] = field(default_factory=list)
 
 
 def read(evidence: list[EpisodeView]) -> Attempts:
@@ -106,6 +115,10 @@ def _read_one(
                 _correction(finding.direction, episode.value("right") or (0.0, 1.0)),
             )
         )  # fmt: skip
+    elif decision == "room":
+        attempts.rooms.append(
+            Roomed(episode.id, episode.started.task.instruction, choice["variant"]["place"], finding.good)
+        )
     elif decision == "order":
         attempts.orders.append(
             Ordered(episode.id, episode.started.task.instruction, choice["variant"]["rule"], finding.good)

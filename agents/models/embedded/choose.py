@@ -15,8 +15,10 @@ from .variants import (
     NAIVE_GRASP,
     NAIVE_ORDER,
     NAIVE_RELEASE,
+    NAIVE_ROOM,
     ORDERS,
     RELEASES,
+    ROOMS,
     SELECTIONS,
     Variant,
     alike,
@@ -145,6 +147,22 @@ def word_meanings(word: str, skills: Skills, attempts: Attempts) -> list[Meaning
     return sorted(meanings, key=lambda m: (-m.right, -m.clear))
 
 
+def axis_support(selection: Variant, word: str, skills: Skills, attempts: Attempts) -> float:
+    """How clearly (metres) the other words for the same nouns are told apart along this selection's axis: words that
+    are used for the same things are likely to lie on one axis."""
+    nouns = {s.noun for s in attempts.sightings if s.selector == word}
+    others = sorted({s.selector for s in attempts.sightings if s.selector and s.noun in nouns} - {word})
+    along = 0.0
+    for other in others:
+        fitting = [
+            m.clear
+            for m in word_meanings(other, skills, attempts)
+            if m.right >= 0.8 and abs(m.selection["axis"][0]) == abs(selection["axis"][0])
+        ]
+        along += max(fitting, default=0.0)
+    return along / len(others) if others else 0.0
+
+
 def ambiguous(word: str, skills: Skills, attempts: Attempts) -> list[tuple[Sighting, list[int]]]:
     """Sightings with this word where several regions looked like the noun, the right one among them."""
     cases = []
@@ -241,3 +259,12 @@ def order(skills: Skills, attempts: Attempts | None, rng: Random) -> Rule:
     tried = [(1.0, {"rule": o.rule}, o.good) for o in attempts.orders]
     variant = _sample(ORDERS, tried, skills.order, NAIVE_ORDER, rng)
     return skills.order if skills.order and skills.order.variant == variant else Rule(variant, "")
+
+
+def room(skills: Skills, attempts: Attempts | None, rng: Random) -> Rule:
+    """Where a thing goes when its target has received another before."""
+    if attempts is None:
+        return skills.room or Rule(NAIVE_ROOM, "")
+    tried = [(1.0, {"place": r.place}, r.good) for r in attempts.rooms]
+    variant = _sample(ROOMS, tried, skills.room, NAIVE_ROOM, rng)
+    return skills.room if skills.room and skills.room.variant == variant else Rule(variant, "")

@@ -9,8 +9,9 @@ from ...grammar import Clause, Phrase, parse
 from ...rounds import layer_of
 from ..base import Candidate, EpisodeView, Proposal
 from . import attempts, choose, reflect
-from .programs import LOOK, PICK, PUT
-from .skills import Skills
+from .programs import BESIDE, LOOK, PICK, PUT, ROOM
+from .skills import Rule, Skills
+from .variants import Variant
 
 LOOK_HEIGHT = 0.5  # metres between the wrist camera and the table
 LOOK_COLUMNS = 2
@@ -55,6 +56,7 @@ class EmbeddedModel:
             "releases": lambda: reflect.releases(skills, seen, instructions),
             "words": lambda: reflect.words(skills, seen, instructions),
             "order": lambda: reflect.orders(skills, seen, instructions),
+            "room": lambda: reflect.rooms(skills, seen, instructions),
         }[request.stage]()
         before = {_content(t.entries) for t in tried}
         return [candidate for candidate in made if _content(candidate.entries) not in before]
@@ -76,13 +78,14 @@ class Composer:
         self._brain: attempts.Attempts | None = None
         self._choices: list[dict[str, Any]] = []
         self._taken: set[int] = set()
+        self._filled: set[int] = set()
 
     def explore(self, tried: attempts.Attempts, layer: ev.Layer) -> None:
         """Also use what is not proven yet, for the decisions of the layer that is being learned."""
         self._local, self._brain = (tried, None) if layer == "cerebellum" else (None, tried)
 
     def compose(self) -> Proposal:
-        lines = [PICK, PUT]
+        lines = [PICK, ROOM, BESIDE, PUT]
         for number in self._order():
             lines += self._clause(number, self._clauses[number])
         lines.append("go_home()")
@@ -119,46 +122,46 @@ class Composer:
         thing = self._which(number, "which", clause.thing)
         if thing < 0:
             return [f"# {clause.text()}: there is nothing left to take"]
-        grasp = choose.grasp(self._regions[thing], self._skills, self._local, self._rng)
-        self._choices.append(
-            {
-                "clause": number,
-                "decision": "grasp",
-                "region": thing,
-                "variant": grasp.variant,
-                "entry": grasp.entry,
-            }
+        g = self._decide(
+            number,
+            "grasp",
+            choose.grasp(self._regions[thing], self._skills, self._local, self._rng),
+            region=thing,
         )
         self._taken.add(thing)
-        g = grasp.variant
-        lines = [
-            f"# {clause.text()}",
+        pick = (
             f"held{number}, plan{number} = pick(regions[{thing}], shapes[{thing}], style={g['style']!r}, "
-            f"depth={g['depth']}, near={g['near']})",
-        ]
+            f"depth={g['depth']}, near={g['near']})"
+        )
+        head = [f"# {clause.text()}"]
         if clause.target is None:
-            return lines
+            return [*head, pick]
         target = self._which(number, "target", clause.target)
-        if target >= 0:
-            lines.append(self._put(number, clause.relation, clause.target.noun, target))
-        return lines
+        if target < 0:
+            return [*head, pick]
+        before, after = self._put(number, clause.relation, clause.target.noun, target)
+        return [*head, *before, pick, *after]
 
-    def _put(self, number: int, relation: str, noun: str, target: int) -> str:
-        release = choose.release(relation, noun, self._skills, self._local, self._rng)
+    def _decide(self, number: int, decision: str, rule: Rule, **about: Any) -> Variant:
         self._choices.append(
-            {
-                "clause": number,
-                "decision": "release",
-                "relation": relation,
-                "noun": noun,
-                "region": target,
-                "variant": release.variant,
-                "entry": release.entry,
-            }
+            {"clause": number, "decision": decision, "variant": rule.variant, "entry": rule.entry, **about}
         )
-        r = release.variant
-        return (
-            f"put(homes[{target}], regions[{target}], shapes[{target}], held{number}, plan{number}, "
-            f"clearance={r['clearance']}, reference={r['reference']!r}, carry={r['carry']}, "
-            f"dx={r['dx']}, dy={r['dy']})"
-        )
+        return rule.variant
+
+    def _put(self, number: int, relation: str, noun: str, target: int) -> tuple[list[str], list[str]]:
+        """Lines before the hand is full, and after."""
+        release = choose.release(relation, noun, self._skills, self._local, self._rng)
+        r = self._decide(number, "release", release, relation=relation, noun=noun, region=target)
+        free = r["reference"] == "free"
+        if target in self._filled:
+            room = choose.room(self._skills, self._brain, self._rng)
+            free = free or self._decide(number, "room", room)["place"] == "free room"
+        self._filled.add(target)
+        shape, spot = f"shapes[{target}]", f"spot{number}"
+        before = [f"{spot} = Point({shape}.x, {shape}.y, {shape}.top)"]
+        after = [f"put({spot}, held{number}, plan{number}, clearance={r['clearance']}, carry={r['carry']})"]
+        if (r["dx"], r["dy"]) != (0.0, 0.0):
+            after.insert(0, f"{spot} = beside({shape}, held{number}, dx={r['dx']}, dy={r['dy']})")
+        elif free:
+            before.append(f"{spot} = room(regions[{target}], {shape}, {spot})")
+        return before, after

@@ -23,19 +23,19 @@ def scan(height: float, columns: int) -> list[View]:
     return views
 
 
-def separate(views: list[View]) -> list[tuple[Region, View]]:
+def separate(views: list[View]) -> list[Region]:
     """Each thing once: views that show it whole first, then the larger ones."""
-    seen: list[tuple[bool, int, Region, View]] = []
+    seen: list[tuple[bool, int, Region]] = []
     for view in views:
         for region in find_regions(view):
             if region.ok and region.pixels >= 40:
-                seen.append((region.clipped, -region.pixels, region, view))
+                seen.append((region.clipped, -region.pixels, region))
     seen.sort(key=lambda item: (item[0], item[1]))
-    kept: list[tuple[Region, View]] = []
+    kept: list[Region] = []
     for item in seen:
         region = item[2]
-        if all(abs(region.x - other[0].x) + abs(region.y - other[0].y) > 0.04 for other in kept):
-            kept.append((region, item[3]))
+        if all(abs(region.x - other.x) + abs(region.y - other.y) > 0.04 for other in kept):
+            kept.append(region)
     return kept
 
 
@@ -43,8 +43,7 @@ views = scan(HEIGHT, COLUMNS)
 regions: list[Region] = []
 shapes: list[Shape] = []
 looks: list[Look] = []
-homes: list[View] = []
-for region, view in separate(views[1:]):
+for region in separate(views[1:]):
     shape = measure_region(region)
     near = [s for s in shapes if abs(s.x - shape.x) < 0.5 * min(s.length, shape.length)
             and abs(s.y - shape.y) < 0.5 * min(s.length, shape.length)]
@@ -52,7 +51,6 @@ for region, view in separate(views[1:]):
         regions.append(region)
         shapes.append(shape)
         looks.append(describe_region(region))
-        homes.append(view)
 go_home()
 cu, cv = views[0].width // 2, views[0].height // 2
 middle = measure_point(views[0], cu, cv)
@@ -83,23 +81,31 @@ def pick(region: Region, shape: Shape, style: Literal["centre", "rim", "handle"]
     return shape, plan
 '''
 
+ROOM = '''
+def room(region: Region, shape: Shape, spot: Point) -> Point:
+    """Where there is room on or in a target now: looked at from above, before the hand is full. Else the spot given."""
+    if not move_to(compile_view(shape, 0.45), speed=0.8, tolerance=0.02).ok:
+        return spot
+    view = capture("wrist")
+    support = measure_support(view, segment(view, region))
+    return Point(support.x, support.y, support.height) if support.ok else spot
+'''
+
 PUT = '''
-def put(view: View, region: Region, shape: Shape, held: Shape, plan: Plan, clearance: float,
-        reference: Literal["middle", "free"], carry: bool, dx: float, dy: float) -> Robot:
-    """Let go of the held thing over or beside a target. dx, dy: beside it, in steps of both half lengths."""
-    spot = Point(shape.x, shape.y, shape.top)
-    if dx != 0.0 or dy != 0.0:
-        beside = 0.5 * (shape.length + held.length) + 0.02
-        spot = Point(shape.x + dx * beside, shape.y + dy * beside, shape.bottom)
-    elif reference == "free":
-        support = measure_support(view, region)
-        spot = Point(support.x, support.y, support.height) if support.ok else spot
+def put(spot: Point, held: Shape, plan: Plan, clearance: float, carry: bool) -> Robot:
+    """Let go of the held thing above a spot. carry: take the offset of the grasp into account."""
     pose = compile_place(spot, held, plan, clearance).pose
     if not carry:
         pose = compile_pose(Point(spot.x, spot.y, pose.z), closing=plan.pose.closing)
-    above = offset_pose(pose, dz=0.12)
-    move_to([above, pose], speed=0.5, tolerance=0.02)
+    move_to([offset_pose(pose, dz=0.12), pose], speed=0.5, tolerance=0.02)
     done = set_gripper(describe_workspace().max_width)
     move_to(offset_pose(read_robot().pose, dz=0.15), speed=0.5, tolerance=0.03)
     return done
+'''
+
+BESIDE = '''
+def beside(shape: Shape, held: Shape, dx: float, dy: float) -> Point:
+    """Next to a target: its middle, shifted by both half lengths and a finger's width."""
+    step = 0.5 * (shape.length + held.length) + 0.02
+    return Point(shape.x + dx * step, shape.y + dy * step, shape.bottom)
 '''

@@ -11,6 +11,7 @@ from .choose import (
     SEEN,
     Try,
     ambiguous,
+    axis_support,
     estimate,
     grasp_tries,
     matches,
@@ -19,12 +20,21 @@ from .choose import (
     word_meanings,
 )
 from .features import Vector, distance, spread_out
-from .skills import Skills, appearance_entry, grasp_entry, order_entry, release_entry, word_entry
-from .variants import GRASPS, NAIVE_GRASP, NAIVE_RELEASE, ORDERS, Variant, alike
+from .skills import Skills, appearance_entry, grasp_entry, order_entry, release_entry, room_entry, word_entry
+from .variants import (
+    GRASPS,
+    NAIVE_GRASP,
+    NAIVE_RELEASE,
+    NAIVE_ROOM,
+    ORDERS,
+    ROOMS,
+    Variant,
+    alike,
+)
 
 STAGES: dict[str, tuple[str, ...]] = {
     "cerebellum": ("nouns", "grasps", "releases"),
-    "brain": ("words", "order"),
+    "brain": ("words", "order", "room"),
 }
 GAIN = 0.12  # predicted gain that a variant must promise
 SUPPORT = 1.5  # successful tries of a variant, those of its like in part
@@ -129,8 +139,10 @@ def words(skills: Skills, attempts: Attempts, instructions: list[str]) -> list[C
         meanings = word_meanings(word, skills, attempts)
         if not meanings or meanings[0].cases < 3 or meanings[0].right < 0.8:
             continue
-        best, rival = meanings[:2]
-        if best.right - rival.right < 0.1 and best.clear < 1.2 * rival.clear:
+        fitting = [m for m in meanings if m.right > meanings[0].right - 0.1]
+        clear = [m.clear + axis_support(m.selection, word, skills, attempts) for m in fitting]
+        best = fitting[clear.index(max(clear))]
+        if len(fitting) > 1 and max(clear) < 1.2 * sorted(clear)[-2]:
             continue
         evidence = _unique([s.episode for s, _ in ambiguous(word, skills, attempts)])
         tasks = tuple(
@@ -138,8 +150,9 @@ def words(skills: Skills, attempts: Attempts, instructions: list[str]) -> list[C
             if any(word in (c.thing.selector, c.target.selector if c.target else "") for c in parse(text))
         )  # fmt: skip
         reason = (
-            f"right in {best.right:.0%} of {best.cases} cases where several looked alike; "
-            f"next best {rival.right:.0%}, {rival.clear * 100:.0f} against {best.clear * 100:.0f} cm apart"
+            f"right in {best.right:.0%} of {best.cases} cases where several looked alike, "
+            f"{best.clear * 100:.0f} cm apart"
+            + (f"; clearer than {len(fitting) - 1} rival meanings" if len(fitting) > 1 else "")
         )
         entry = word_entry(word, best.selection, evidence)
         candidates.append(Candidate((entry,), (), "which", reason, tasks))
@@ -157,6 +170,20 @@ def orders(skills: Skills, attempts: Attempts, instructions: list[str]) -> list[
     replaced = (skills.order.entry,) if skills.order else ()
     reason = f"parts of the instruction were left undone by the rule in force ({current['rule']})"
     return [Candidate((entry,), replaced, "order", reason, joined)]
+
+
+def rooms(skills: Skills, attempts: Attempts, instructions: list[str]) -> list[Candidate]:
+    tried = [(1.0, {"place": r.place}, r.good) for r in attempts.rooms]
+    current = skills.room.variant if skills.room else NAIVE_ROOM
+    best = _better(ROOMS, tried, current)
+    if best is None:
+        return []
+    tasks = tuple(dict.fromkeys(r.instruction for r in attempts.rooms))
+    entry = room_entry(
+        best["place"], _unique([r.episode for r in attempts.rooms if r.place == best["place"]])
+    )
+    reason = "the second thing for the same target did not stay where it should"
+    return [Candidate((entry,), (skills.room.entry,) if skills.room else (), "room", reason, tasks)]
 
 
 def _better(space: tuple[Variant, ...], tried: list[Try], current: Variant) -> Variant | None:

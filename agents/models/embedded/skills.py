@@ -30,6 +30,7 @@ class Skills:
         self._grasps: list[tuple[Entry, list[Vector]]] = []
         self._releases: dict[tuple[str, str], Rule] = {}
         self.order: Rule | None = None
+        self.room: Rule | None = None
         for entry in memory:
             state = entry.state
             if entry.kind == "appearance":
@@ -41,6 +42,8 @@ class Skills:
                 self._releases[(state["relation"], state["noun"])] = rule
             elif entry.kind == "word":
                 self.words[state["word"]] = Rule(state["selection"], entry.id)
+            elif entry.kind == "room":
+                self.room = Rule({"place": state["place"]}, entry.id)
             elif entry.kind == "order":
                 self.order = Rule({"rule": state["rule"]}, entry.id)
 
@@ -133,3 +136,16 @@ def order_entry(rule: str, evidence: list[str]) -> Entry:
         "brain", "order", rule, f"When an instruction has several parts: do all of them, in the order {rule}.",
         "", {"rule": rule}, evidence,
     )  # fmt: skip
+
+
+def room_entry(place: str, evidence: list[str]) -> Entry:
+    return _entry(
+        "brain",
+        "room",
+        place,
+        "When something was put on or in the same target before: look at the target again, before taking the next "
+        "thing, and put that where there is free room.",
+        "",
+        {"place": place},
+        evidence,
+    )

@@ -25,6 +25,10 @@ NAIVE_RELEASE = RELEASES[0]
 ORDERS: tuple[Variant, ...] = ({"rule": "first"}, {"rule": "as said"}, {"rule": "reversed"})
 NAIVE_ORDER = ORDERS[0]
 
+# Where a thing goes when something was put on or in the same target before.
+ROOMS: tuple[Variant, ...] = ({"place": "as always"}, {"place": "free room"})
+NAIVE_ROOM = ROOMS[0]
+
 # Which of several: the one farthest along a direction of the base frame, or the one in the middle along it.
 SELECTIONS: tuple[Variant, ...] = (
     {"axis": (1.0, 0.0), "pick": "most"},
@@ -37,7 +41,16 @@ SELECTIONS: tuple[Variant, ...] = (
 
 
 # How much of a try still counts where one factor differs; for lengths, by how many steps of this size.
-_SHARE = {"style": 0.15, "near": 0.9, "reference": 0.4, "carry": 0.5, "dx": 0.1, "dy": 0.1, "rule": 0.05}
+_SHARE = {
+    "style": 0.15,
+    "near": 0.9,
+    "reference": 0.4,
+    "carry": 0.5,
+    "dx": 0.1,
+    "dy": 0.1,
+    "rule": 0.05,
+    "place": 0.05,
+}
 _STEP = {"depth": 0.015, "clearance": 0.05}
 
 
