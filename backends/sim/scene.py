@@ -45,6 +45,8 @@ class Scene:
         self.libero = task.suite != ROBOSUITE
         with quiet():
             self.env, self.seed = _build(task)
+            # the stock markers at the hand are for people; no camera would see them
+            self.env.visualize(vis_settings=dict.fromkeys(self.env._visualizations, False))
         self.model: Any = self.env.sim.model._model
         self.data: Any = self.env.sim.data._data
         self._pristine = {name: getattr(self.model, name).copy() for name in _PLACED}
