@@ -51,11 +51,12 @@ def clipped(piece: Piece) -> bool:
     mask = piece.mask
     if mask[0].any() or mask[-1].any() or mask[:, 0].any() or mask[:, -1].any():
         return True
-    # the robot beside it counts where it is in front of it
+    # the robot beside it counts where it is in front of it, or keeps the camera from seeing
     sight = piece.sight
     reach = np.ones((5, 5), np.uint8)
     farthest = cv2.dilate(np.where(mask, sight.pitch, 0.0), reach)
-    return int((sight.robot & (sight.pitch < 0.98 * farthest)).sum()) >= 4
+    before = (sight.robot & (sight.pitch < 0.98 * farthest)) | (sight.blind & (farthest > 0.0))
+    return int(before.sum()) >= 4
 
 
 def _substantial(piece: Piece) -> bool:

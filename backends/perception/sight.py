@@ -17,6 +17,7 @@ _BEYOND = 0.3  # how far things may stand outside the box in which the tool may 
 _BEHIND = 0.06  # … and how far towards the robot's base, where the robot itself stands
 _HAND_HALF = 0.075  # half the hand's extent across the closing direction, camera mount and margin included
 _ARM_RADIUS = 0.16
+_BLIND_AREA = 200  # pixels
 _FOOT_RADIUS = 0.2  # the robot's own foot, around the base frame's origin
 
 
@@ -68,6 +69,18 @@ class Sight:
         self.bridging: Mask = (near > 0.0) & inside & (z > z0 - 0.1) & ~self.robot
         self.seen: Mask = measured & self.bridging
         self.table = 0.0 if table is None else table
+        self._carried = any(hand.carries_camera for hand in hands)
+
+    @cached_property
+    def blind(self) -> Mask:
+        """Where a camera on a hand sees nothing because of that hand: wide parts without reading at the edge."""
+        missing = (self.pitch == 0.0).astype(np.uint8)
+        if not self._carried or not missing.any():
+            return missing.astype(bool) & self._carried
+        _, labels, stats, _ = cv2.connectedComponentsWithStats(missing, connectivity=4)
+        edge = np.unique(np.concatenate([labels[0], labels[-1], labels[:, 0], labels[:, -1]]))
+        wide = [label for label in edge if label and stats[label, cv2.CC_STAT_AREA] >= _BLIND_AREA]
+        return np.isin(labels, wide)
 
     @cached_property
     def normals(self) -> Array:

@@ -268,3 +268,15 @@ def test_pixels_without_reading_do_not_cut_things():
     holes = np.random.default_rng(1).random(frame.depth.shape) < 0.08
     frame.depth[holes] = 0.0
     assert len(segmenting.find_pieces(look(frame), ABOVE)) == 2
+
+
+def test_a_thing_behind_the_hands_blind_part_is_cut_off():
+    scene = Scene([CARTON])
+    frame = scene.above(0.5, -0.15, 0.5)
+    rows = np.nonzero((frame.colour == CARTON.colour).all(axis=-1))[0]
+    frame.depth[int(rows.mean()) :] = 0.0
+    hand = Hand(np.eye(4), 0.08, 0.2, 0.045, True)
+    (cut,) = segmenting.find_pieces(Sight(frame, BOX, [hand], 0.0), ABOVE)
+    assert segmenting.clipped(cut)
+    (whole,) = segmenting.find_pieces(Sight(scene.above(0.5, -0.15, 0.5), BOX, [hand], 0.0), ABOVE)
+    assert not segmenting.clipped(whole)
