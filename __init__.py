@@ -1,3 +1,4 @@
-"""Skill2Real: robot skills learned by language-model agents, verified, audited, and deployed from signed checkpoints."""
+"""Skill2Real: robot skills learned by language-model agents, verified, audited, and deployed from signed
+checkpoints."""
 
 __version__ = "0.1.0"

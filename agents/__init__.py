@@ -1,1 +1,2 @@
-"""The roles and what drives them: Proposer, Verifier, Governor, runner, trainer, evaluation and deployment."""
+"""The roles and what drives them: Proposer, Verifier, Governor, runner, trainer, evaluation and
+deployment."""

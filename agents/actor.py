@@ -1,7 +1,7 @@
 """What all roles share: follow the ledger from its start, fold what is said, answer what concerns the role.
 
-A role holds no state of its own. After a restart it hears the whole run again; while it catches up it only folds,
-and what still waits for an answer then is answered once.
+A role holds no state of its own. After a restart it hears the whole run again; while it catches up it only
+folds, and what still waits for an answer then is answered once.
 """
 
 from abc import ABC, abstractmethod
@@ -62,8 +62,8 @@ class Role(ABC):
     def hear(self, seq: int, event: Event) -> None:
         """Fold one event, old or new. Quick, and free of side effects."""
 
-    async def react(self, seq: int, event: Event) -> None:
+    async def react(self, seq: int, event: Event) -> None:  # noqa: B027  a role may have nothing to answer
         """Answer one new event."""
 
-    async def catch_up(self) -> None:
+    async def catch_up(self) -> None:  # noqa: B027
         """Answer what earlier events asked and nobody answered."""

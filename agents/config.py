@@ -1,6 +1,7 @@
 """One typed run configuration: flags, a TOML file and the `run.started` event all carry this struct."""
 
 import tomllib
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -41,9 +42,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         if set(self.states) != set(STATES):
             raise ValueError(f"states names {', '.join(self.states)}; it must name {', '.join(STATES)}")
         ranges = sorted(self.states.values())
-        if any(a > b for a, b in ranges) or any(
-            p[1] >= q[0] for p, q in zip(ranges, ranges[1:], strict=False)
-        ):
+        if any(a > b for a, b in ranges) or any(p[1] >= q[0] for p, q in pairwise(ranges)):
             raise ValueError("states must be three ranges [first, last] that do not overlap")
 
 

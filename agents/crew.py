@@ -47,7 +47,7 @@ async def linked(home: Path, broker: str | None) -> AsyncIterator[Link]:
     if broker is not None:
         yield Link(broker, password_from_environment)
         return
-    home.mkdir(parents=True, exist_ok=True)
+    home.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240  before anything runs beside
     async with local_bus(home, key=signing_key()) as local:
         yield Link(local.url, lambda actor: local.passwords[actor])
 

@@ -1,4 +1,5 @@
-"""The main job in small: learn through both layers, freeze and sign, evaluate, deploy, verify; on real LIBERO-90 tasks."""
+"""The main job in small: learn through both layers, freeze and sign, evaluate, deploy, verify; on real
+LIBERO-90 tasks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ RUN = "demo"
 CONFIG = RunConfig(
     suite="libero_90",
     tasks=("50", "51", "52", "9"),
-    brain_tasks=("12", "13", "14", "51+52", "50+51"),
+    brain_tasks=("12", "13", "14", "51+52", "50+52"),
     run=RUN,
     cerebellum_rounds=1,
     brain_rounds=1,
@@ -30,7 +31,7 @@ CONFIG = RunConfig(
 )
 CHECKPOINT = "C1/B1"
 LEARNED = ("50", "51", "52", "9", "12", "13")
-JOINED = "50+52"  # two learned skills in one instruction that was never trained
+JOINED = "50+51"  # two learned skills in one instruction that was never trained
 SEEDS = 5
 ARMS: tuple[Arm, ...] = ("empty", "cerebellum", "both")
 

@@ -40,7 +40,8 @@ class DeployResult:
 
 
 class Deployer(Director):
-    """Says which checkpoint is at work, starts the episode, and waits for its end. Hears public events only."""
+    """Says which checkpoint is at work, starts the episode, and waits for its end. Hears public events
+    only."""
 
     actor = "deployer"
 

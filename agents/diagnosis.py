@@ -1,7 +1,8 @@
-"""From the privileged record to findings: for each part of the instruction, which decision went right or wrong.
+"""From the privileged record to findings: for each part of the instruction, which decision went right or
+wrong.
 
-A finding names regions by the Proposer's own numbers, kinds of failure, directions in the picture and coarse amounts:
-no name, place or length of the simulator is in it.
+A finding names regions by the Proposer's own numbers, kinds of failure, directions in the picture and
+coarse amounts: no name, place or length of the simulator is in it.
 """
 
 from typing import Any
@@ -83,7 +84,8 @@ def _names(regions: list[Record], record: Record) -> list[str]:
 
 
 def _meant_target(clause: Clause, goal: Record, record: Record) -> str:
-    """The thing that a target phrase names: the goal's, or where the goal is a place beside it, the one it is beside."""
+    """The thing that a target phrase names: the goal's, or where the goal is a place beside it, the one it
+    is beside."""
     if clause.target is None:
         return ""
     noun = (clause.target.whole or clause.target).noun
@@ -93,7 +95,7 @@ def _meant_target(clause: Clause, goal: Record, record: Record) -> str:
     most = max((_shared(noun, name) for name in alike), default=0)
     best = [name for name in alike if _shared(noun, name) == most]
     if len(best) == 1:
-        return best[0]
+        return str(best[0])
     return str(goal["target"]) if not best else ""
 
 
@@ -155,7 +157,8 @@ def _release(clause: int, hold: Record, condition: int, right: Any) -> ev.Findin
 def seen_from_camera(offset: list[float], right: Any) -> tuple[str, str]:
     """Direction in the scene picture and coarse amount of an offset (base frame, metres).
 
-    `right` is the direction (x, y) in the base frame that the picture shows as right; the camera looks down on the table.
+    `right` is the direction (x, y) in the base frame that the picture shows as right; the camera looks
+    down on the table.
     """
     size = (right[0] ** 2 + right[1] ** 2) ** 0.5 or 1.0
     rx, ry = right[0] / size, right[1] / size

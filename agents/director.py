@@ -1,7 +1,8 @@
-"""Runs episodes: says which start, waits until they are finished and judged. Trainer and evaluation stand on it.
+"""Runs episodes: says which start, waits until they are finished and judged. Trainer and evaluation stand
+on it.
 
-What the ledger already holds is not done again: every step looks there first, so a run that was interrupted goes on
-where it stopped, by the same code.
+What the ledger already holds is not done again: every step looks there first, so a run that was
+interrupted goes on where it stopped, by the same code.
 """
 
 from collections.abc import Callable, Iterable
@@ -42,7 +43,7 @@ class Judgement:
 class Director(Role):
     """Starts episodes on behalf of an actor. `abreast`: how many at the same time."""
 
-    actor = "trainer"
+    actor: ev.Actor = "trainer"
 
     def __init__(self, bus: Bus, run: str, abreast: int, judged: bool) -> None:
         super().__init__(bus, run)

@@ -145,12 +145,14 @@ async def evaluate(
 ) -> list[EvalResult]:
     """Evaluate a verified checkpoint in a ledger of its own under `home`.
 
-    seeds: initial states a task, from the range that training never uses. Raises what `open_source` and `resolve` raise.
+    seeds: initial states a task, from the range that training never uses. Raises what `open_source` and
+    `resolve` raise.
     """
     source = open_source(target, home, checkpoint, key)
     chosen = resolve(suite, tasks)
     states = held_out(chosen, seeds)
-    run = f"eval-{source.verified.run}-{source.verified.name.replace('/', '-')}-{time.strftime('%Y%m%d-%H%M%S')}"
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    run = f"eval-{source.verified.run}-{source.verified.name.replace('/', '-')}-{stamp}"
     async with (
         linked(home, None) as link,
         local_pool(workers) as pool,

@@ -1,20 +1,21 @@
-"""Instructions as clauses: verb, thing, relation, target. Nouns are opaque; only English function words are known.
+"""Instructions as clauses: verb, thing, relation, target. Nouns are opaque; only English function words
+are known.
 
-Words such as "left" or "middle" are recognised as words that single out one of several, not given a meaning: what
-they mean is learned.
+Words such as "left" or "middle" are recognised as words that single out one of several, not given a
+meaning: what they mean is learned.
 """
 
 import re
 from dataclasses import dataclass
 
 VERBS = (
-    "pick up", "turn on", "turn off", "put down", "put", "place", "stack", "move", "open", "close", "push", "pull",
-    "lift", "insert", "hand over", "wipe", "sort", "grasp",
+    "pick up", "turn on", "turn off", "put down", "put", "place", "stack", "move", "open", "close", "push",
+    "pull", "lift", "insert", "hand over", "wipe", "sort", "grasp",
 )  # fmt: skip
 RELATIONS = (
-    "to the left of", "to the right of", "to the front of", "to the back of", "in front of", "on top of", "next to",
-    "on the top of", "behind", "beside", "between", "under", "below", "above", "over", "inside", "into", "onto", "in",
-    "on", "to", "at", "from", "with",
+    "to the left of", "to the right of", "to the front of", "to the back of", "in front of", "on top of",
+    "next to", "on the top of", "behind", "beside", "between", "under", "below", "above", "over", "inside",
+    "into", "onto", "in", "on", "to", "at", "from", "with",
 )  # fmt: skip
 SELECTORS = frozenset(
     [
@@ -74,7 +75,8 @@ class Clause:
 
 
 def parse(instruction: str) -> tuple[Clause, ...]:
-    """The clauses of an instruction, in the order in which they are said. Raises ValueError where no verb is found."""
+    """The clauses of an instruction, in the order in which they are said. Raises ValueError where no verb
+    is found."""
     words = re.sub(r"[^a-z0-9\- ]+", " ", instruction.lower().replace(",", " then ")).split()
     clauses: list[Clause] = []
     for verb, rest in _merge_pick_up(_split(words)):

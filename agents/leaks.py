@@ -1,7 +1,7 @@
 """The leak guard: a critique may not carry ground truth, in any unit, frame or spelling.
 
-It compares every number and name of a critique with the privileged record of its episode. What the Proposer could see
-(numbers of regions, parts of the instruction, counts) passes.
+It compares every number and name of a critique with the privileged record of its episode. What the
+Proposer could see (numbers of regions, parts of the instruction, counts) passes.
 """
 
 import re
@@ -11,7 +11,8 @@ from math import dist
 from typing import Any
 
 UNITS = {
-    "m": 1.0, "metre": 1.0, "meter": 1.0, "dm": 0.1, "cm": 0.01, "centimetre": 0.01, "centimeter": 0.01, "mm": 0.001,
+    "m": 1.0, "metre": 1.0, "meter": 1.0, "dm": 0.1, "cm": 0.01, "centimetre": 0.01, "centimeter": 0.01,
+    "mm": 0.001,
     "millimetre": 0.001, "millimeter": 0.001, "inch": 0.0254, "in": 0.0254, "foot": 0.3048, "feet": 0.3048,
 }  # fmt: skip
 WORDS = {
@@ -56,7 +57,9 @@ _UNIT = (
 )
 _HARMLESS = re.compile(
     r"\b(?:regions?|parts?|steps?|turns?|programs?|clauses?|operations?|pictures?|views?|lines?)\s+(?:number\s+)?\d+"
-    r"(?:\s*(?:,|and|or)\s*\d+)*|\b\d+\s+(?:of|out of)\s+\d+\b|\b\d+\s+(?:(?:more|other|different)\s+)?(?:times?|things?|regions?|parts?|programs?)\b",
+    r"(?:\s*(?:,|and|or)\s*\d+)*"
+    r"|\b\d+\s+(?:of|out of)\s+\d+\b"
+    r"|\b\d+\s+(?:(?:more|other|different)\s+)?(?:times?|things?|regions?|parts?|programs?)\b",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(rf"(?<![\w.])([-+−]?\d+(?:[.,]\d+)?(?:e[-+]?\d+)?)\s*({_UNIT})?(?![\w])", re.IGNORECASE)
@@ -64,7 +67,8 @@ _SPELLED = re.compile(
     rf"\b((?:(?:{'|'.join(WORDS)}|point|hundred|minus)[\s-]*)+)\s*({_UNIT})\b", re.IGNORECASE
 )
 _LABEL = re.compile(
-    r"\b(?:seed|initial state|state)\s*(?:number|no\.?|=|:)?\s*\d+|\b(?:success|done|reward|label|predicate)\s*(?:=|:|is)\s*"
+    r"\b(?:seed|initial state|state)\s*(?:number|no\.?|=|:)?\s*\d+"
+    r"|\b(?:success|done|reward|label|predicate)\s*(?:=|:|is)\s*"
     r"(?:true|false|0|1)\b|\bqpos\b|\bqvel\b|\bground truth\b",
     re.IGNORECASE,
 )
@@ -112,7 +116,8 @@ def _walk(item: Any) -> Iterator[Any]:
 
 
 def _lengths(record: Any) -> set[float]:
-    """All lengths in the record, in metres, and the distances and differences of its points. Tiny ones say nothing."""
+    """All lengths in the record, in metres, and the distances and differences of its points. Tiny ones say
+    nothing."""
     lengths = {abs(float(i)) for i in _walk(record) if isinstance(i, float)}
     points = list(_points(record))[:60]
     for a, b in combinations(points, 2):

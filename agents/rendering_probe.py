@@ -52,9 +52,8 @@ def probe() -> Probe:
         found.error = found.asset_error = str(error)
         return found
     try:
+        load_task("libero_90", (0,))
         suites = list_suites()
-        for suite in suites:
-            load_task(suite, (0,))
         found.suites, found.tasks = len(suites), sum(map(count_tasks, suites))
     except SimError as error:
         found.asset_error = str(error)

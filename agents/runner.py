@@ -1,6 +1,7 @@
 """The runner: plays proposed programs on the rollout pool, and says in public what they showed.
 
-An episode is deterministic, so programs that were played before from the same initial state are not played again:
+An episode is deterministic, so programs that were played before from the same initial state are not played
+again:
 the earlier result is repeated, and the event says so. Ground truth leaves here in privileged events only.
 """
 

@@ -1,4 +1,5 @@
-"""What the Governor checks of a candidate before any trial: right layer, tied to evidence, not a duplicate."""
+"""What the Governor checks of a candidate before any trial: right layer, tied to evidence, not a
+duplicate."""
 
 import re
 

@@ -49,7 +49,8 @@ class Estimate:
 
 
 def resolve(suite: str, names: tuple[str, ...]) -> list[ev.Task]:
-    """Tasks by name ("12" or "12+15"); all of the suite without names. Raises UnknownSuite, UnknownTask, ConfigError."""
+    """Tasks by name ("12" or "12+15"); all of the suite without names. Raises UnknownSuite, UnknownTask,
+    ConfigError."""
     wanted = [parts(name) for name in names] or [(i,) for i in range(suites.count_tasks(suite))]
     found = [suites.load_task(suite, ids) for ids in wanted]
     return [
@@ -65,8 +66,8 @@ def check_states(config: RunConfig, tasks: list[ev.Task]) -> None:
         count = suites.load_task(task.suite, task.parts).states
         if last >= count:
             raise ConfigError(
-                f"{task.suite} task {'+'.join(map(str, task.parts))} has {count} initial states, but the partition goes "
-                f"up to {last}; give smaller ranges in the configuration's [states]"
+                f"{task.suite} task {'+'.join(map(str, task.parts))} has {count} initial states, but the "
+                f"partition goes up to {last}; give smaller ranges in the configuration's [states]"
             )
 
 

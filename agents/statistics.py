@@ -8,7 +8,7 @@ Z95 = 1.959963984540054
 def mcnemar(wins: int, losses: int) -> float:
     """Exact one-sided p: chance of at least `wins` among the discordant pairs if both sides were alike."""
     n = wins + losses
-    return sum(comb(n, k) for k in range(wins, n + 1)) / 2**n
+    return float(sum(comb(n, k) for k in range(wins, n + 1)) / 2**n)
 
 
 def wilson(successes: int, trials: int, z: float = Z95) -> tuple[float, float]:

@@ -82,7 +82,8 @@ class Trainer(Director):
                 self._signed.add(event.subject)
 
     async def train(self) -> None:
-        """Run to the end, from wherever the ledger stands. Raises RunMismatch for a run of another configuration."""
+        """Run to the end, from wherever the ledger stands. Raises RunMismatch for a run of another
+        configuration."""
         await self.ready.wait()
         await self._open()
         plan: tuple[tuple[Layer, int], ...] = (
@@ -107,7 +108,8 @@ class Trainer(Director):
         differ = [k for k, v in config.items() if k != "workers" and recorded.get(k) != v]
         if differ:
             raise RunMismatch(
-                f"run {self.run} was started with another {', '.join(differ)}; resume it with the same flags, "
+                f"run {self.run} was started with another {', '.join(differ)}; resume it with the same "
+                "flags, "
                 "or choose another --run name"
             )
         await self.say("run.resumed", ev.RunResumed(packages=installed()), subject=self.run)
@@ -132,7 +134,8 @@ class Trainer(Director):
         return f"{name_of('cerebellum', self.config.cerebellum_rounds)}/{name_of(layer, number)}"
 
     async def _practise(self, layer: Layer, name: str) -> list[Judgement]:
-        """Training episodes, one batch of one episode a task after the other, so that each batch learns from the last."""
+        """Training episodes, one batch of one episode a task after the other, so that each batch learns
+        from the last."""
         first, last = self.config.states["train"]
         judgements: list[Judgement] = []
         tasks = self.tasks[layer]
@@ -208,7 +211,8 @@ class Trainer(Director):
         await self.say("round.closed", closed, subject=name)
         self.progress(
             Progress(
-                f"{name} closed: {closed.successes} of {closed.episodes} episodes, {accepted} of {len(verdicts)} accepted"
+                f"{name} closed: {closed.successes} of {closed.episodes} episodes, "
+                f"{accepted} of {len(verdicts)} accepted"
             )
         )
 

@@ -39,8 +39,8 @@ class Judged:
 def plan(
     tasks: list[ev.Task], failing: set[str], count: int, states: tuple[int, int], offset: int
 ) -> tuple[ev.Pair, ...]:
-    """`count` initial states: about half on tasks that fail now, the rest on the others. `offset` turns the states, so
-    that a second proposal meets fresh ones first. Raises ValueError without tasks."""
+    """`count` initial states: about half on tasks that fail now, the rest on the others. `offset` turns
+    the states, so that a second proposal meets fresh ones first. Raises ValueError without tasks."""
     bad = [task for task in tasks if task.instruction in failing]
     good = [task for task in tasks if task.instruction not in failing]
     if not tasks:
@@ -85,7 +85,10 @@ def judge(trials: list[ev.TrialFinished], decision: str) -> ev.VerdictGiven:
     """Accept if the decision is better and completion is not significantly worse."""
     own, whole = compare(trials, completion=decision == "completion"), compare(trials, completion=True)
     worse = mcnemar(whole.losses, whole.wins) < LEVEL
-    score = f"{decision}: {own.without} of {own.pairs} without, {own.with_candidate} with, {own.wins} won and {own.losses} lost"
+    score = (
+        f"{decision}: {own.without} of {own.pairs} without, {own.with_candidate} with, "
+        f"{own.wins} won and {own.losses} lost"
+    )
     if own.pairs - own.without < FAILURES:
         verdict, reason = "not_testable", f"not testable here, too few failures to mend ({score})"
     elif own.p >= LEVEL:

@@ -1,4 +1,5 @@
-"""The Verifier: sees the simulator's record of an episode, and says in public words what went right and wrong."""
+"""The Verifier: sees the simulator's record of an episode, and says in public words what went right and
+wrong."""
 
 from dataclasses import dataclass
 

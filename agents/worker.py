@@ -3,11 +3,16 @@
 import json
 import os
 import signal
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from typing import Any
 
-from ..backends.sandbox import ProgramResult
+from ..backends.episode import World
+from ..backends.operations import CellOperations
+from ..backends.sandbox import Sandbox, Session
+from ..backends.sim import suites
+from ..backends.sim.world import WorldCache
+from ..backends.trace import ProgramResult
 from .errors import AgentError
 
 
@@ -30,7 +35,8 @@ class Rollout:
 
 @dataclass(frozen=True)
 class Played:
-    """Result of the last program, and of the episode where it was to finish. `privileged` is for judges only."""
+    """Result of the last program, and of the episode where it was to finish. `privileged` is for judges
+    only."""
 
     result: ProgramResult
     start_digest: str
@@ -40,59 +46,60 @@ class Played:
     outcome: dict[str, Any] | None = field(default=None)
 
 
-class Worker:
-    """Keeps worlds, one sandbox, and the episode that was played last."""
+class _Episode:
+    """A world with a program session, and what was played in it so far."""
 
-    def __init__(self) -> None:
-        from ..backends.sandbox import Sandbox
-        from ..backends.sim.world import WorldCache
-
-        self._worlds = WorldCache(limit=int(os.environ.get("SKILL2REAL_WORLDS", "4")))
-        self._sandbox = Sandbox()
-        self._open: Rollout | None = None
+    def __init__(self, rollout: Rollout, world: World, session: Session) -> None:
+        self.rollout = replace(rollout, sources=(), finish=False)
+        self.world = world
+        self.session = session
+        self.operations = CellOperations(world.device)
+        self.start = world.digest()
+        self.result = ProgramResult()
+        self.count, self.seconds = 0, 0.0
 
     def play(self, rollout: Rollout) -> Played:
-        if self._open is None or self._open.finish or not rollout.continues(self._open):
-            self._begin(rollout)
-        assert self._open is not None
-        for source in rollout.sources[len(self._open.sources) :]:
-            self._result = self._session.run(source, self._operations)
-            self._operations_count += len(self._result.calls)
-            self._seconds += self._result.seconds
-        self._open = rollout
+        for source in rollout.sources[len(self.rollout.sources) :]:
+            self.result = self.session.run(source, self.operations)
+            self.count += len(self.result.calls)
+            self.seconds += self.result.seconds
+        self.rollout = rollout
         outcome = None
         if rollout.finish:
-            measured = self._world.outcome()
+            measured = self.world.outcome()
             outcome = {
                 "success": measured.success,
                 "settled": measured.settled,
                 "progress": measured.progress,
                 "record": json.loads(json.dumps(measured.record)),  # numpy's floats become Python's
             }
-        return Played(
-            self._result, self._start, self._world.digest(), self._operations_count, self._seconds, outcome
-        )
+        return Played(self.result, self.start, self.world.digest(), self.count, self.seconds, outcome)
 
-    def _begin(self, rollout: Rollout) -> None:
-        from ..backends.operations import CellOperations
-        from ..backends.sim import suites
 
-        if self._open is not None:
-            self._session.close()
-        self._open = None
-        self._world = self._worlds.open(suites.load_task(rollout.suite, rollout.parts), rollout.state)
-        self._operations = CellOperations(self._world.device)
-        self._session = self._sandbox.session()
-        self._start = self._world.digest()
-        self._operations_count, self._seconds = 0, 0.0
-        self._open = Rollout(rollout.suite, rollout.parts, rollout.state, (), False)
+class Worker:
+    """Keeps worlds, one sandbox, and the episode that was played last."""
+
+    def __init__(self) -> None:
+        self._worlds = WorldCache(limit=int(os.environ.get("SKILL2REAL_WORLDS", "4")))
+        self._sandbox = Sandbox()
+        self._open: _Episode | None = None
+
+    def play(self, rollout: Rollout) -> Played:
+        """Go on with the open episode where this rollout continues it, else begin a new one."""
+        open_one = self._open
+        if open_one is None or open_one.rollout.finish or not rollout.continues(open_one.rollout):
+            if open_one is not None:
+                open_one.session.close()
+            self._open = None
+            task = suites.load_task(rollout.suite, rollout.parts)
+            open_one = _Episode(rollout, self._worlds.open(task, rollout.state), self._sandbox.session())
+            self._open = open_one
+        return open_one.play(rollout)
 
 
 def work(pipe: Connection) -> None:
     """Body of a worker process: one rollout in, one answer out, until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
-    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
-        os.environ.setdefault(variable, "1")
     worker: Worker | None = None
     while True:
         try:

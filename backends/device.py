@@ -1,7 +1,8 @@
-"""What a backend supplies: camera frames with calibration, depth, motion and a gripper. Nothing else reaches programs.
+"""What a backend supplies: camera frames with calibration, depth, motion and a gripper. Nothing else
+reaches programs.
 
-Everything is in metres, radians, newtons and the robot's base frame (x forward, y left, z up). Camera frames follow
-OpenCV: x right, y down, z into the picture.
+Everything is in metres, radians, newtons and the robot's base frame (x forward, y left, z up). Camera
+frames follow OpenCV: x right, y down, z into the picture.
 """
 
 from dataclasses import dataclass
@@ -32,8 +33,10 @@ class Frame:
 
 @dataclass(frozen=True)
 class ArmState:
-    """tool_to_base: 4×4, tool frame with its origin between the finger tips, x along the closing direction, z along
-    the direction in which the fingers point. width: opening in metres. force: newtons at the tool, gravity removed."""
+    """tool_to_base: 4×4, tool frame with its origin between the finger tips, x along the closing
+    direction, z along
+    the direction in which the fingers point. width: opening in metres. force: newtons at the tool, gravity
+    removed."""
 
     tool_to_base: Matrix
     width: float
@@ -43,7 +46,8 @@ class ArmState:
 
 @dataclass(frozen=True)
 class Motion:
-    """How a motion ended. done: poses reached. error: metres left to the last pose. force: largest felt, newtons."""
+    """How a motion ended. done: poses reached. error: metres left to the last pose. force: largest felt,
+    newtons."""
 
     stop: Stop
     done: int
@@ -54,7 +58,8 @@ class Motion:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is written on the robot's data sheet and the cell's drawing. box: ((x0, x1), (y0, y1), (z0, z1))."""
+    """What is written on the robot's data sheet and the cell's drawing. box: ((x0, x1), (y0, y1), (z0,
+    z1))."""
 
     box: tuple[tuple[float, float], tuple[float, float], tuple[float, float]]
     cameras: tuple[str, ...]
@@ -73,7 +78,8 @@ class Device(Protocol):
     def frame(self, camera: str) -> Frame: ...
     def arm(self, arm: str) -> ArmState: ...
     def reachable(self, arm: str, targets: list[Matrix]) -> int:
-        """How many of the targets, in order, have an inverse-kinematics solution inside the limits and the box."""
+        """How many of the targets, in order, have an inverse-kinematics solution inside the limits and the
+        box."""
         ...
 
     def follow(

@@ -1,4 +1,5 @@
-"""The host side of an episode: a task set to an initial state, with a device for programs and a truth for judges."""
+"""The host side of an episode: a task set to an initial state, with a device for programs and a truth for
+judges."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -8,8 +9,10 @@ from .device import Device
 
 @dataclass(frozen=True)
 class Outcome:
-    """Ground truth, for Verifier and Governor only. success: at any step so far. settled: in the state after the last
-    motion has come to rest. progress: share of goal conditions that hold. record: what the Verifier may look at."""
+    """Ground truth, for Verifier and Governor only. success: at any step so far. settled: in the state
+    after the last
+    motion has come to rest. progress: share of goal conditions that hold. record: what the Verifier may
+    look at."""
 
     success: bool
     settled: bool
@@ -20,8 +23,11 @@ class Outcome:
 class World(Protocol):
     """A scene set to one initial state. `device` is what programs reach; the rest never enters a program."""
 
-    device: Device
-    instruction: str
+    @property
+    def device(self) -> Device: ...
+
+    @property
+    def instruction(self) -> str: ...
 
     def digest(self) -> str:
         """SHA-256 of the simulator's state (or of the devices' identity on hardware)."""

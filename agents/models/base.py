@@ -1,4 +1,5 @@
-"""What a model behind the Proposer must do: answer an episode's state with a program, and a round with candidates."""
+"""What a model behind the Proposer must do: answer an episode's state with a program, and a round with
+candidates."""
 
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -60,7 +61,8 @@ class ProposerModel(Protocol):
     def propose(
         self, episode: EpisodeView, memory: tuple[ev.Entry, ...], evidence: list[EpisodeView]
     ) -> Proposal:
-        """The next program. `evidence`: finished training episodes that may be learned from, in a fixed order."""
+        """The next program. `evidence`: finished training episodes that may be learned from, in a fixed
+        order."""
         ...
 
     def reflect(

@@ -1,4 +1,5 @@
-"""What training episodes taught, one decision at a time: who was pointed at, which grasps held, which releases were right."""
+"""What training episodes taught, one decision at a time: who was pointed at, which grasps held, which
+releases were right."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,8 +11,8 @@ from .variants import SELECTIONS, Variant, select
 
 @dataclass(frozen=True)
 class Sighting:
-    """The Verifier pointed at the region that a noun meant. places: all regions that it could have been confused
-    with, and which of them was meant."""
+    """The Verifier pointed at the region that a noun meant. places: all regions that it could have been
+    confused with, and which of them was meant."""
 
     episode: str
     noun: str

@@ -1,4 +1,5 @@
-"""How decisions are taken: by a rule of the memory, in training also by what was tried before, else naively."""
+"""How decisions are taken: by a rule of the memory, in training also by what was tried before, else
+naively."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -60,7 +61,8 @@ def prototypes(skills: Skills, attempts: Attempts | None) -> dict[str, tuple[str
 def matches(
     noun: str, known: dict[str, tuple[str, list[Vector]]], regions: list[dict[str, Any]]
 ) -> list[tuple[float, int]]:
-    """(distance, region) of regions that look like the noun and not more like another known one, nearest first."""
+    """(distance, region) of regions that look like the noun and not more like another known one, nearest
+    first."""
     looks = [appearance(region) for region in regions]
     if noun not in known:
         return []
@@ -84,8 +86,8 @@ def which(
     words: Attempts | None,
     rng: Random,
 ) -> Chosen:
-    """The region that a phrase means; -1 where there is none left. `attempts` and `words`: what may be learned from while
-    exploring appearances, and the meaning of words."""
+    """The region that a phrase means; -1 where there is none left. `attempts` and `words`: what may be
+    learned from while exploring appearances, and the meaning of words."""
     known = prototypes(skills, attempts)
     noun = phrase.noun
     found = [(d, i) for d, i in matches(noun, known, regions) if i not in taken]
@@ -122,7 +124,8 @@ def _one_of(
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a word may mean: how often that would have been right, and how clearly it told things apart (metres)."""
+    """What a word may mean: how often that would have been right, and how clearly it told things apart
+    (metres)."""
 
     right: float
     clear: float
@@ -131,7 +134,8 @@ class Meaning:
 
 
 def word_meanings(word: str, skills: Skills, attempts: Attempts) -> list[Meaning]:
-    """All selections for a word, judged on the sightings where several things looked alike; the best first."""
+    """All selections for a word, judged on the sightings where several things looked alike; the best
+    first."""
     cases = ambiguous(word, skills, attempts)
     if not cases:
         return []
@@ -148,8 +152,8 @@ def word_meanings(word: str, skills: Skills, attempts: Attempts) -> list[Meaning
 
 
 def axis_support(selection: Variant, word: str, skills: Skills, attempts: Attempts) -> float:
-    """How clearly (metres) the other words for the same nouns are told apart along this selection's axis: words that
-    are used for the same things are likely to lie on one axis."""
+    """How clearly (metres) the other words for the same nouns are told apart along this selection's axis:
+    words that are used for the same things are likely to lie on one axis."""
     nouns = {s.noun for s in attempts.sightings if s.selector == word}
     others = sorted({s.selector for s in attempts.sightings if s.selector and s.noun in nouns} - {word})
     along = 0.0
@@ -177,7 +181,8 @@ def ambiguous(word: str, skills: Skills, attempts: Attempts) -> list[tuple[Sight
 
 
 def estimate(space: tuple[Variant, ...], tried: list[Try], rule: Rule | None) -> list[tuple[float, float]]:
-    """Beta parameters of each variant's success: what was tried counts by how near it is in context and variant."""
+    """Beta parameters of each variant's success: what was tried counts by how near it is in context and
+    variant."""
     beta = []
     for variant in space:
         a, b = PRIOR
@@ -193,7 +198,8 @@ def estimate(space: tuple[Variant, ...], tried: list[Try], rule: Rule | None) ->
 def _sample(
     space: tuple[Variant, ...], tried: list[Try], rule: Rule | None, naive: Variant, rng: Random
 ) -> Variant:
-    """Thompson sampling; but what is done now comes first where it was not tried yet, as all is measured against it."""
+    """Thompson sampling; but what is done now comes first where it was not tried yet, as all is measured
+    against it."""
     current = rule.variant if rule else naive
     if sum(weight for weight, variant, _ in tried if variant == current) < SEEN:
         return current

@@ -1,4 +1,5 @@
-"""Measured features of a region, and distances between them: appearance (what it looks like) and shape (how it can be
+"""Measured features of a region, and distances between them: appearance (what it looks like) and shape
+(how it can be
 grasped). The scales say what difference is worth noticing, for any thing; they know no object."""
 
 from math import sqrt
@@ -40,7 +41,8 @@ def distance(a: Vector, b: Vector) -> float:
 
 
 def spread_out(points: list[Vector], count: int) -> list[Vector]:
-    """At most `count` of the points, chosen far apart: the most central one first, then the farthest from those."""
+    """At most `count` of the points, chosen far apart: the most central one first, then the farthest from
+    those."""
     if not points:
         return []
     chosen = [min(points, key=lambda p: sum(distance(p, q) for q in points))]

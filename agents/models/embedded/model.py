@@ -1,4 +1,5 @@
-"""The embedded model: look first, then one program that does what the instruction says, with choices from memory."""
+"""The embedded model: look first, then one program that does what the instruction says, with choices from
+memory."""
 
 import json
 from random import Random

@@ -5,13 +5,15 @@ A move is what a memory entry carries as its template. Its defaults are naive; w
 
 LOOK = '''
 def spots(view: View, columns: int) -> list[Point]:
-    """Places over the table, side by side, from which everything that the scene camera sees is seen from above."""
+    """Places over the table, side by side, from which everything that the scene camera sees is seen from
+    above."""
     space = describe_workspace()
     seen = [r for r in find_regions(view) if r.ok and not r.clipped]
     xs = [r.x for r in seen] + ([] if seen else [space.x[0], space.x[1]])
     ys = [r.y for r in seen] + ([] if seen else [space.y[0], space.y[1]])
     x = 0.5 * (min(xs) + max(xs))
-    return [Point(x, min(ys) + (k + 0.5) / columns * (max(ys) - min(ys)), space.table) for k in range(columns)]
+    step = (max(ys) - min(ys)) / columns
+    return [Point(x, min(ys) + (k + 0.5) * step, space.table) for k in range(columns)]
 
 
 def scan(height: float, columns: int) -> list[View]:
@@ -56,8 +58,9 @@ cu, cv = views[0].width // 2, views[0].height // 2
 middle = measure_point(views[0], cu, cv)
 right = measure_point(views[0], cu + 24, cv)
 {"regions": [{"x": s.x, "y": s.y, "top": s.top, "height": s.height, "length": s.length, "width": s.width,
-              "yaw": s.yaw, "radius": s.radius, "hollow": s.hollow, "handle": s.handle.ok, "clipped": r.clipped, "lab": k.lab,
-              "spread": k.spread, "hues": k.hues} for r, s, k in zip(regions, shapes, looks)],
+              "yaw": s.yaw, "radius": s.radius, "hollow": s.hollow, "handle": s.handle.ok,
+              "clipped": r.clipped, "lab": k.lab, "spread": k.spread, "hues": k.hues}
+             for r, s, k in zip(regions, shapes, looks)],
  "right": (right.x - middle.x, right.y - middle.y)}
 '''
 
@@ -67,13 +70,16 @@ from typing import Literal
 
 def pick(region: Region, shape: Shape, style: Literal["centre", "rim", "handle"], depth: float,
          near: bool) -> tuple[Shape, Plan]:
-    """Grasp a thing and lift it. near: measure it again from close by first."""
+    """Grasp a thing and lift it; less deep where that is not free. near: measure it again from close by
+    first."""
     set_gripper(describe_workspace().max_width)
     if near and move_to(compile_view(shape, 0.25), speed=0.8, tolerance=0.02).ok:
         again = measure_region(segment(capture("wrist"), region))
         if again.ok and abs(again.x - shape.x) + abs(again.y - shape.y) < 0.04:
             shape = again
     plan = compile_grasp(shape, style, depth)
+    if not plan.ok:
+        plan = compile_grasp(shape, style, 0.5 * depth)
     if move_to(plan.start, speed=0.8, tolerance=0.02).ok:
         move_to(plan.pose, speed=0.25, tolerance=0.004)
         set_gripper(0.0)
@@ -83,7 +89,8 @@ def pick(region: Region, shape: Shape, style: Literal["centre", "rim", "handle"]
 
 ROOM = '''
 def room(region: Region, shape: Shape, spot: Point) -> Point:
-    """Where there is room on or in a target now: looked at from above, before the hand is full. Else the spot given."""
+    """Where there is room on or in a target now: looked at from above, before the hand is full. Else the
+    spot given."""
     if not move_to(compile_view(shape, 0.45), speed=0.8, tolerance=0.02).ok:
         return spot
     view = capture("wrist")

@@ -1,4 +1,5 @@
-"""Candidates from evidence, at the end of a round: only what several attempts support and the memory does not have."""
+"""Candidates from evidence, at the end of a round: only what several attempts support and the memory does
+not have."""
 
 from typing import Any
 
@@ -77,7 +78,8 @@ def _found(noun: str, skills: Skills, sighting: Any) -> bool:
 
 
 def grasps(skills: Skills, attempts: Attempts, instructions: list[str]) -> list[Candidate]:
-    """Clusters of shapes for which a variant promises more than the rule in force; clusters that agree share an entry."""
+    """Clusters of shapes for which a variant promises more than the rule in force; clusters that agree
+    share an entry."""
     wanted: dict[int, list[Vector]] = {}
     for cluster in _clusters([g.shape for g in attempts.grasps]):
         centre = min(cluster, key=lambda p: sum(distance(p, q) for q in cluster))
@@ -132,8 +134,8 @@ def releases(skills: Skills, attempts: Attempts, instructions: list[str]) -> lis
 
 
 def words(skills: Skills, attempts: Attempts, instructions: list[str]) -> list[Candidate]:
-    """Words with three ambiguous cases or more, right in 80%, and clearly better than every rival meaning: more often
-    right, or telling things apart along a longer distance."""
+    """Words with three ambiguous cases or more, right in 80%, and clearly better than every rival meaning:
+    more often right, or telling things apart along a longer distance."""
     candidates = []
     for word in sorted({s.selector for s in attempts.sightings if s.selector} - set(skills.words)):
         meanings = word_meanings(word, skills, attempts)
@@ -187,8 +189,8 @@ def rooms(skills: Skills, attempts: Attempts, instructions: list[str]) -> list[C
 
 
 def _better(space: tuple[Variant, ...], tried: list[Try], current: Variant) -> Variant | None:
-    """The variant with the best predicted success, if enough tries of it and its like support it, and it promises
-    enough over the current one."""
+    """The variant with the best predicted success, if enough tries of it and its like support it, and it
+    promises enough over the current one."""
     means = [a / (a + b) for a, b in estimate(space, tried, None)]
     exact = [one for one in tried if one[1] == current]
     if (

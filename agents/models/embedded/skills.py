@@ -94,8 +94,9 @@ def grasp_entry(
     return _entry(
         "cerebellum", "grasp", name,
         f"To grasp a thing about {_range(low[0], high[0])} long, {_range(low[1], high[1])} wide and "
-        f"{_range(low[2], high[2])} high: by its {variant['style']}, the finger tips {variant['depth'] * 1000:.0f} mm past "
-        f"the nearest part{', after a look from close by' if variant['near'] else ''}.",
+        f"{_range(low[2], high[2])} high: by its {variant['style']}, the finger tips "
+        f"{variant['depth'] * 1000:.0f} mm past the nearest part"
+        f"{', after a look from close by' if variant['near'] else ''}.",
         PICK, {"variant": variant, "exemplars": [list(e) for e in exemplars], "radius": radius}, evidence,
     )  # fmt: skip
 
@@ -113,15 +114,19 @@ def release_entry(relation: str, noun: str, variant: Variant, evidence: list[str
     }[(variant["dx"], variant["dy"])]  # fmt: skip
     return _entry(
         "cerebellum", "release", f"{relation} {noun}",
-        f'To put a thing {relation} the "{noun}": let go {where}, {variant["clearance"] * 100:.1f} cm above the surface'
-        f"{', the offset of the grasp carried along' if variant['carry'] else ''}.",
+        f'To put a thing {relation} the "{noun}": let go {where}, {variant["clearance"] * 100:.1f} cm '
+        f"above the surface{', the offset of the grasp carried along' if variant['carry'] else ''}.",
         PUT, {"relation": relation, "noun": noun, "variant": variant}, evidence,
     )  # fmt: skip
 
 
 def word_entry(word: str, selection: Variant, evidence: list[str]) -> Entry:
-    axis = {(1.0, 0.0): "away from the robot", (-1.0, 0.0): "towards the robot", (0.0, 1.0): "to the robot's left",
-            (0.0, -1.0): "to the robot's right"}[tuple(selection["axis"])]  # fmt: skip
+    axis = {
+        (1.0, 0.0): "away from the robot",
+        (-1.0, 0.0): "towards the robot",
+        (0.0, 1.0): "to the robot's left",
+        (0.0, -1.0): "to the robot's right",
+    }[tuple(selection["axis"])]
     which = (
         f"the one farthest {axis}" if selection["pick"] == "most" else f"the middle one along the line {axis}"
     )
@@ -133,7 +138,8 @@ def word_entry(word: str, selection: Variant, evidence: list[str]) -> Entry:
 
 def order_entry(rule: str, evidence: list[str]) -> Entry:
     return _entry(
-        "brain", "order", rule, f"When an instruction has several parts: do all of them, in the order {rule}.",
+        "brain", "order", rule,
+        f"When an instruction has several parts: do all of them, in the order {rule}.",
         "", {"rule": rule}, evidence,
     )  # fmt: skip
 
@@ -143,8 +149,8 @@ def room_entry(place: str, evidence: list[str]) -> Entry:
         "brain",
         "room",
         place,
-        "When something was put on or in the same target before: look at the target again, before taking the next "
-        "thing, and put that where there is free room.",
+        "When something was put on or in the same target before: look at the target again, before taking the "
+        "next thing, and put that where there is free room.",
         "",
         {"place": place},
         evidence,

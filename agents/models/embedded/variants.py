@@ -55,7 +55,8 @@ _STEP = {"depth": 0.015, "clearance": 0.05}
 
 
 def alike(a: Variant, b: Variant) -> float:
-    """How much an attempt with one variant says about another: 1 for the same, less for each factor that differs."""
+    """How much an attempt with one variant says about another: 1 for the same, less for each factor that
+    differs."""
     share = 1.0
     for name, value in a.items():
         if value == b[name]:
@@ -65,8 +66,8 @@ def alike(a: Variant, b: Variant) -> float:
 
 
 def select(selection: Variant, places: list[tuple[float, float]]) -> int:
-    """Index of the place that a selection singles out, -1 for the middle of less than three; places are (x, y) in the
-    base frame, metres."""
+    """Index of the place that a selection singles out, -1 for the middle of less than three; places are
+    (x, y) in the base frame, metres."""
     if selection["pick"] == "middle" and len(places) < 3:
         return -1
     ax, ay = selection["axis"]
@@ -75,7 +76,8 @@ def select(selection: Variant, places: list[tuple[float, float]]) -> int:
 
 
 def clearness(selection: Variant, places: list[tuple[float, float]]) -> float:
-    """Metres by which the place that a selection singles out stands apart from its neighbours along the axis."""
+    """Metres by which the place that a selection singles out stands apart from its neighbours along the
+    axis."""
     ax, ay = selection["axis"]
     along = sorted(ax * x + ay * y for x, y in places)
     at = len(along) - 1 if selection["pick"] == "most" else len(along) // 2
