@@ -89,8 +89,17 @@ home_option = click.option(
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 reading = stacked(home_option, json_option)
+
+
+def check_broker(ctx: click.Context, option: click.Parameter, url: str | None) -> str | None:
+    """A broker's URL must be one before anything is done with it."""
+    from .ledger.credentials import parse_url
+
+    return parse_url(url).url if url is not None else None
+
+
 broker_option = click.option(
-    "--broker", metavar="URL", help="An MQTT broker with `skill2real serve` behind it."
+    "--broker", metavar="URL", callback=check_broker, help="An MQTT broker with `skill2real serve` behind it."
 )
 key_option = click.option(
     "--key",
@@ -201,8 +210,7 @@ def train(
         )
         return
     go_on_with(f"train --run {config.run} --resume")
-    console.say(f"Run {config.run} in {home}")
-    with console.Watch() as watch:
+    with console.Watch(f"Run {config.run} in {home}") as watch:
         result = run_until_done(session.train(config, home, broker, resume, watch))
     print_result(result, as_json, show_training)
 
@@ -465,7 +473,12 @@ def key_show(as_json: bool) -> None:
 @cli.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=1883, show_default=True, help="0: any free.")
-@click.option("--broker", metavar="URL", help="Start no broker; serve the ledgers behind this one.")
+@click.option(
+    "--broker",
+    metavar="URL",
+    callback=check_broker,
+    help="Start no broker; serve the ledgers behind this one.",
+)
 @home_option
 def serve(host: str, port: int, broker: str | None, home: Path) -> None:
     """Run broker and ledger service until told to stop. Passwords come from SKILL2REAL_BROKER_SECRET."""
@@ -501,7 +514,9 @@ def broker_acl(
 
 
 @cli.command()
-@click.option("--broker", metavar="URL", help="Look at this broker instead of starting one.")
+@click.option(
+    "--broker", metavar="URL", callback=check_broker, help="Look at this broker instead of starting one."
+)
 @reading
 def doctor(broker: str | None, home: Path, as_json: bool) -> None:
     """Check rendering, packages, simulator, sandbox, broker, key and disk; tell how to mend each failure."""

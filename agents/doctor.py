@@ -115,7 +115,7 @@ def simulator() -> Iterator[Check]:
     yield Check(
         name="Simulator",
         ok=probe.suites > 0,
-        found=f"{probe.suites} suites, {probe.tasks} tasks with their scenes and initial states"
+        found=f"{probe.suites} suites, {probe.tasks} tasks"
         if probe.suites
         else (probe.asset_error or "not looked at, since nothing can be rendered"),
         remedy=f"In the repository: {INSTALL}.",
