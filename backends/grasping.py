@@ -31,7 +31,7 @@ _OFF_SUPPORT = 0.012  # the tips stay this far above what the thing stands on â€
 _OFF_SUPPORT_SHARE = 0.4  # â€¦ or this share of the thing's height, if that is less
 _DIRECTIONS = 12
 _RIM_PLACES = 24
-_MOST_REACHED = 12  # grasps for which the way of the arm is looked for, best first
+_MOST_REACHED = 8  # grasps for which the way of the arm is looked for, best first
 _CLEAR = 0.06  # start: the tips are this far before the thing's nearest part
 
 

@@ -37,11 +37,16 @@ class Piece:
 
 def find_pieces(sight: Sight, above: float, within: Mask | None = None) -> list[Piece]:
     """Separate things that rise more than `above` over the table, in no particular order."""
-    rising = _above(sight, sight.table + above)
     if within is not None:
-        rising &= within
+        return _find(sight, above, within)
+    if above not in sight.memo:
+        sight.memo[above] = _find(sight, above, sight.bridging)
+    return list(sight.memo[above])
+
+
+def _find(sight: Sight, above: float, within: Mask) -> list[Piece]:
     pieces: list[Piece] = []
-    for mask in _separate(sight, rising):
+    for mask in _separate(sight, within & _above(sight, sight.table + above)):
         pieces.extend(_unstack(sight, _fill(sight, mask, sight.table, above), sight.table, above))
     return [piece for piece in pieces if _substantial(piece)]
 
@@ -178,27 +183,32 @@ def _join_enclosed(sight: Sight, labels: Labels) -> Labels:
 
 
 def _renumber(labels: NDArray[np.signedinteger], where: Mask) -> Labels:
-    result = np.zeros(labels.shape, dtype=np.int32)
-    result[where] = np.unique(labels[where], return_inverse=True)[1] + 1
-    return result
+    """Labels from 1 without gaps, 0 outside `where`."""
+    used = np.zeros(int(labels.max(initial=0)) + 1, dtype=np.int32)
+    used[labels[where]] = 1
+    return np.asarray(np.where(where, np.cumsum(used, dtype=np.int32)[labels], 0), dtype=np.int32)
 
 
 def _fill(sight: Sight, mask: Mask, support: float, above: float) -> Mask:
     """Adds the low inside of a hollow thing: pixels that it surrounds in the picture, where they are many (a
     plate's middle, not the table seen through a mug's handle), and any within its outline on the table that
     are not quite down on the support."""
-    filled = grid.fill(np.pad(mask.astype(np.uint8), 1))[1:-1, 1:-1].astype(bool)
-    height = sight.points[..., 2] - support
-    inside = filled & ~mask & sight.seen & (height > -0.01)
+    u0, v0, u1, v1 = bounds(mask)
+    window = np.s_[v0:v1, u0:u1]
+    own, points = mask[window], sight.points[window]
+    filled = grid.fill(np.pad(own.astype(np.uint8), 1))[1:-1, 1:-1].astype(bool)
+    height = points[..., 2] - support
+    free = sight.seen[window] & ~own
+    inside = filled & free & (height > -0.01)
     if inside.sum() < 0.15 * filled.sum():
         inside &= height > above / 2
-    u0, v0, u1, v1 = bounds(mask)
-    low = np.zeros_like(mask)
-    low[v0:v1, u0:u1] = True
-    low &= sight.seen & ~mask & (height > above / 2) & (height <= above + 0.002)
-    raster = Grid.around(sight.points[mask], CELL)
-    low[low] = grid.hull(raster.occupied(sight.points[mask]))[raster.index(sight.points[low])] > 0
-    return np.asarray(mask | inside | low)
+    low = free & (height > above / 2) & (height <= above + 0.002)
+    if low.any():
+        raster = Grid.around(points[own], CELL)
+        low[low] = grid.hull(raster.occupied(points[own]))[raster.index(points[low])] > 0
+    result = mask.copy()
+    result[window] |= inside | low
+    return result
 
 
 def _unstack(sight: Sight, mask: Mask, support: float, above: float, depth: int = 2) -> list[Piece]:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import cv2
 import numpy as np
@@ -69,23 +70,25 @@ class Sight:
         self.bridging: Mask = (near > 0.0) & inside & (z > z0 - 0.1) & ~self.robot
         self.seen: Mask = measured & self.bridging
         self.table = 0.0 if table is None else table
+        self.memo: dict[float, list[Any]] = {}  # things found, by the height asked for
         self._carried = any(hand.carries_camera for hand in hands)
 
     @cached_property
     def blind(self) -> Mask:
-        """Where a camera on a hand sees nothing because of that hand: wide parts without reading at the edge."""
+        """Where a camera on a hand sees nothing because of that hand: wide parts without reading, at the
+        picture's edge."""
         missing = (self.pitch == 0.0).astype(np.uint8)
         if not self._carried or not missing.any():
-            return missing.astype(bool) & self._carried
+            return np.zeros(missing.shape, dtype=bool)
         _, labels, stats, _ = cv2.connectedComponentsWithStats(missing, connectivity=4)
         edge = np.unique(np.concatenate([labels[0], labels[-1], labels[:, 0], labels[:, -1]]))
         wide = [label for label in edge if label and stats[label, cv2.CC_STAT_AREA] >= _BLIND_AREA]
-        return np.isin(labels, wide)
+        return np.asarray(np.isin(labels, wide))
 
     @cached_property
     def normals(self) -> Array:
         """H×W×3 unit normals towards the camera, zero where unknown; smoothed over 5×5 pixels."""
-        weight = _box_sum(self.seen.astype(float)[..., None])
+        weight = _box_sum(self.seen.astype(float))[..., None]
         smooth = _box_sum(np.where(self.seen[..., None], self.points, 0.0)) / np.maximum(weight, 1.0)
         du, dv = np.zeros_like(smooth), np.zeros_like(smooth)
         du[:, 2:-2] = smooth[:, 4:] - smooth[:, :-4]
@@ -126,8 +129,5 @@ def _of_robot(points: Array, hand: Hand) -> Mask:
 
 
 def _box_sum(image: Array) -> Array:
-    """5×5 sums of an H×W×C image, zeros beyond its edge."""
-    total = np.cumsum(np.pad(image, ((3, 2), (0, 0), (0, 0))), axis=0)
-    rows = total[5:] - total[:-5]
-    total = np.cumsum(np.pad(rows, ((0, 0), (3, 2), (0, 0))), axis=1)
-    return np.asarray(total[:, 5:] - total[:, :-5])
+    """5×5 sums of an H×W or H×W×C image, zeros beyond its edge."""
+    return np.asarray(cv2.boxFilter(image, -1, (5, 5), normalize=False, borderType=cv2.BORDER_CONSTANT))
