@@ -59,12 +59,14 @@ class Grip:
 @dataclass(frozen=True)
 class _Place:
     """A point (3,) near which to close along a direction (3,). span: how far to both sides the part to be
-    held can reach. cost: what speaks against it beforehand."""
+    held can reach. cost: what speaks against it beforehand. half: half the footprint's width there, 0 where
+    that says nothing about the part to be held."""
 
     point: Array
     closing: Array
     span: float
     cost: float
+    half: float = 0.0
 
 
 def plan_grasp(
@@ -120,13 +122,18 @@ def _centre_places(body: Body, gripper: Gripper, approach: Array, cost: float) -
     narrow = np.array([-math.sin(yaw), math.cos(yaw), 0.0])
     first = geometry.across(narrow, approach)
     middle = body.centre if body.circle else np.array([body.rectangle.x, body.rectangle.y, body.centre[2]])
+    long, wide = body.rectangle.length / 2, body.rectangle.width / 2
     for k in range(_DIRECTIONS):
         turn = k * math.pi / _DIRECTIONS
+        closing = geometry.rotation(approach, turn) @ first
+        if body.circle:
+            yield _Place(middle, closing, gripper.max_width, cost, body.circle.radius)
+            continue
         # a body with corners is held across its sides
-        slant = (
-            0.0 if body.circle else 0.3 * min(turn, abs(math.pi / 2 - turn), math.pi - turn) / (math.pi / 4)
-        )
-        yield _Place(middle, geometry.rotation(approach, turn) @ first, gripper.max_width, cost + slant)
+        slant = min(turn, abs(math.pi / 2 - turn), math.pi - turn) / (math.pi / 4)
+        half = min(wide / max(abs(math.cos(turn)), 1e-6), long / max(abs(math.sin(turn)), 1e-6))
+        upright = abs(approach[2]) > 0.9
+        yield _Place(middle, closing, gripper.max_width, cost + 0.3 * slant, half if upright else 0.0)
 
 
 def _rim_places(body: Body, approach: Array) -> Iterator[_Place]:
@@ -171,11 +178,15 @@ def _settle(
     if tip <= nearest:
         return "no_clearance"
     held = local[within & (local[:, 2] < tip + 0.004)]
-    low, high = np.quantile(held[:, 0], (0.01, 0.99))
-    width = float(high - low)
+    low, high = (float(edge) for edge in np.quantile(held[:, 0], (0.01, 0.99)))
+    half = place.half
+    if high - low < half and abs(low + high) / 2 > 0.4 * half:
+        # one side alone is seen: the footprint says where the other one is
+        low, high = min(low, -half), max(high, half)
+    width = high - low
     if width > gripper.max_width - 2 * _LEAST_GAP:
         return "too_wide"
-    tool[:3, 3] += tool[:3, 0] * float(low + high) / 2 + approach * tip
+    tool[:3, 3] += tool[:3, 0] * (low + high) / 2 + approach * tip
     travel = (tip - nearest) + _CLEAR
     if collides(tool, obstacles, gripper, gripper.max_width, travel):
         return "no_clearance"

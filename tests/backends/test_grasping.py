@@ -1,5 +1,6 @@
 """Grasps and placements on things of known size: where the fingers come, what they keep clear of."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -229,3 +230,14 @@ def test_a_view_has_its_target_in_the_middle(direction):
     assert seen == pytest.approx([0.0, 0.0, 0.3], abs=1e-9)
     assert (tool @ camera_to_tool)[:3, 2] == pytest.approx(along)
     assert tool[:3, 0] @ HAND.closing > 0.6  # turned no further than it must
+
+
+def test_of_a_thing_seen_from_one_side_the_middle_is_held():
+    carton = Box(0.5, 0.0, 0.1, 0.04, 0.14)
+    body, points = see([carton], carton)
+    # the upper part is seen from its front alone, the lower one from all around
+    one_side = body.cloud[(body.cloud[:, 2] < 0.06) | (body.cloud[:, 1] > 0.015)]
+    front = dataclasses.replace(body, cloud=one_side)
+    grip = grasp(front, points)
+    assert grip.width == pytest.approx(0.04, abs=0.006)
+    assert grip.tool[:2, 3] == pytest.approx([0.5, 0.0], abs=0.006)
