@@ -60,9 +60,7 @@ KINDS: Final[dict[str, Kind]] = {}
 S = TypeVar("S", bound=type[Struct])
 
 
-def kind(
-    type: str, *actors: Actor, version: int = 1, visibility: Visibility = "public"
-) -> Callable[[S], S]:
+def kind(type: str, *actors: Actor, version: int = 1, visibility: Visibility = "public") -> Callable[[S], S]:
     """Register a struct as the data of an event type."""
 
     def register(data: S) -> S:
@@ -451,7 +449,15 @@ class MessageRefused(Struct, frozen=True):
     actor: str
     reason: str
     code: Literal[
-        "malformed", "oversized", "actor", "type", "version", "visibility", "data", "duplicate", "flood",
+        "malformed",
+        "oversized",
+        "actor",
+        "type",
+        "version",
+        "visibility",
+        "data",
+        "duplicate",
+        "flood",
         "unsigned",  # not a refusal: a frozen layer that no key could sign
     ]
     event: str = ""  # id, where one could be read

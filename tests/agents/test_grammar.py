@@ -1,6 +1,7 @@
 """Instructions as clauses, over the sentences that benchmarks use and with nouns that nobody has heard of."""
 
 import pytest
+
 from skill2real.agents.grammar import parse
 
 

@@ -1,6 +1,7 @@
 """The leak guard lets public words through and stops ground truth in any dress."""
 
 import pytest
+
 from skill2real.agents.leaks import leak
 
 RECORD = {

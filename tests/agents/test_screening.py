@@ -1,7 +1,8 @@
 """The Governor's screens: layer, evidence, duplicates."""
 
-import msgspec
 import pytest
+from msgspec.structs import replace
+
 from skill2real.agents.models.embedded.skills import appearance_entry, grasp_entry, word_entry
 from skill2real.agents.models.embedded.variants import GRASPS, SELECTIONS
 from skill2real.agents.screening import screen
@@ -29,13 +30,13 @@ def test_an_honest_candidate_passes() -> None:
     [
         (candidate(NOUN, "cerebellum"), (), {"cerebellum"}, "frozen"),
         (candidate(NOUN, "cerebellum"), (NOUN,), set(), "duplicate"),
-        (candidate(msgspec.structs.replace(NOUN, id="other"), "cerebellum"), (NOUN,), set(), "duplicate"),
+        (candidate(replace(NOUN, id="other"), "cerebellum"), (NOUN,), set(), "duplicate"),
         (candidate(NOUN, "cerebellum", ("gone",)), (), set(), "not in memory"),
-        (candidate(msgspec.structs.replace(GRASP, layer="brain"), "brain"), (), set(), "out of layer"),
-        (candidate(msgspec.structs.replace(WORD, template="set_gripper(0.0)"), "brain"), (), set(), "contact geometry"),
-        (candidate(msgspec.structs.replace(NOUN, provenance=ev.Provenance()), "cerebellum"), (), set(), "no evidence"),
+        (candidate(replace(GRASP, layer="brain"), "brain"), (), set(), "out of layer"),
+        (candidate(replace(WORD, template="set_gripper(0.0)"), "brain"), (), set(), "contact geometry"),
+        (candidate(replace(NOUN, provenance=ev.Provenance()), "cerebellum"), (), set(), "no evidence"),
         (
-            candidate(msgspec.structs.replace(NOUN, provenance=ev.Provenance(evidence=("made up",))), "cerebellum"),
+            candidate(replace(NOUN, provenance=ev.Provenance(evidence=("made up",))), "cerebellum"),
             (), set(), "no evidence",
         ),
     ],

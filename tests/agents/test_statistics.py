@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
+
 from skill2real.agents.statistics import mcnemar, wilson
 
 

@@ -1,6 +1,7 @@
 """Planning and judging of paired trials."""
 
 import pytest
+
 from skill2real.agents.trials import Judged, judge, plan
 from skill2real.ledger import events as ev
 
