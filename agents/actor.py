@@ -55,8 +55,11 @@ class Role(ABC):
         """Publish one event and return its sequence number once it is committed."""
         return (await self.bus.publish(self.event(type, data, subject=subject, cause=cause)))[0]
 
-    def event(self, type: str, data: ev.Struct, *, subject: str, cause: str = "") -> Event:
-        return ev.make(self.run, type, self.actor, data, subject=subject, cause=cause)
+    def event(
+        self, type: str, data: ev.Struct, *, subject: str, cause: str = "", blobs: tuple[str, ...] = ()
+    ) -> Event:
+        """A new event of this role."""
+        return ev.make(self.run, type, self.actor, data, subject=subject, cause=cause, blobs=blobs)
 
     @abstractmethod
     def hear(self, seq: int, event: Event) -> None:

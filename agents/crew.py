@@ -7,6 +7,7 @@ from pathlib import Path
 
 import anyio
 
+from ..ledger.blobs import Blobs
 from ..ledger.bus import Bus
 from ..ledger.credentials import password_from_environment
 from ..ledger.errors import KeyMissing
@@ -25,6 +26,11 @@ class Link:
 
     url: str
     password: Callable[[Actor], str]
+    home: Path | None = None  # of the runs, where the ledger is on this machine
+
+    def blobs(self, run: str) -> Blobs | None:
+        """Where pictures of a run are kept, None behind a distant broker."""
+        return Blobs(self.home / run / "blobs") if self.home is not None else None
 
     @asynccontextmanager
     async def bus(self, run: str, actor: Actor) -> AsyncIterator[Bus]:
@@ -49,7 +55,7 @@ async def linked(home: Path, broker: str | None) -> AsyncIterator[Link]:
         return
     home.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240  before anything runs beside
     async with local_bus(home, key=signing_key()) as local:
-        yield Link(local.url, lambda actor: local.passwords[actor])
+        yield Link(local.url, lambda actor: local.passwords[actor], home)
 
 
 async def together(roles: list[Role], work: Callable[[], Awaitable[None]]) -> None:

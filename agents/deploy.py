@@ -110,7 +110,7 @@ async def deploy(
         deployer = Deployer(buses[2], run)
         roles = [
             Proposer(buses[0], run, proposer_model("embedded", 0), base=source.verified.entries),
-            Runner(buses[1], run, pool),
+            Runner(buses[1], run, pool, link.blobs(run)),
             deployer,
         ]
         await together(roles, lambda: deployer.deploy(source, "sim", chosen, state))

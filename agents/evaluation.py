@@ -162,7 +162,7 @@ async def evaluate(
         model = proposer_model("embedded", 0)
         roles = [
             Proposer(buses[0], run, model, base=source.verified.entries),
-            Runner(buses[1], run, pool),
+            Runner(buses[1], run, pool, link.blobs(run)),
             evaluator,
         ]
         results: list[EvalResult] = []

@@ -50,7 +50,6 @@ class Governor(Role):
         self._critiques: dict[str, ev.CritiqueWritten] = {}
         self._outcomes: dict[str, bool] = {}
         self._seq = 0
-        self._planned = 0
 
     def hear(self, seq: int, event: Event) -> None:
         self._memory.hear(seq, event)
@@ -78,7 +77,6 @@ class Governor(Role):
                 self._cases[id].screened = True
             case "trials.planned":
                 self._cases[id].planned = ev.payload(event)
-                self._planned += 1
             case "verdict.given":
                 self._cases[id].closed = True
 
@@ -130,8 +128,16 @@ class Governor(Role):
             and not self._good(id, case.proposed.decision)
         }
         often = {text for text in failing if self._failure_rate(text, case.proposed) > 0.5}
-        pairs = plan(tasks, often, self._trials, self._states, offset=7 * self._planned)
+        offset = 7 * self._proposed_before(case)
+        pairs = plan(tasks, often, self._trials, self._states, offset)
         return ev.TrialsPlanned(pairs=pairs, decision=case.proposed.decision, memory_at=self._seq)
+
+    def _proposed_before(self, case: _Case) -> int:
+        """How often these entries were tried before: a second proposal meets fresh initial states, while
+        different candidates share theirs, and with them the episodes that both have in common."""
+        own = {entry.id for entry in case.proposed.entries}
+        tried = [c for c in self._cases.values() if c is not case and c.planned is not None]
+        return sum(bool(own & {entry.id for entry in c.proposed.entries}) for c in tried)
 
     def _good(self, episode: str, decision: str) -> bool:
         return self._judged(episode).arm(decision).decision

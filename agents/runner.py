@@ -2,13 +2,16 @@
 
 An episode is deterministic, so programs that were played before from the same initial state are not played
 again:
-the earlier result is repeated, and the event says so. Ground truth leaves here in privileged events only.
+the earlier result is repeated, and the event says so. Pictures of training, evaluation and deployment are
+kept as blobs beside the ledger. Ground truth leaves here in privileged events only.
 """
 
+import asyncio
 import hashlib
 from dataclasses import dataclass, field, replace
 
 from ..ledger import events as ev
+from ..ledger.blobs import Blobs
 from ..ledger.bus import Bus
 from ..ledger.events import Event
 from .actor import Role, log
@@ -27,9 +30,10 @@ class _Episode:
 class Runner(Role):
     actor = "runner"
 
-    def __init__(self, bus: Bus, run: str, pool: Pool) -> None:
+    def __init__(self, bus: Bus, run: str, pool: Pool, blobs: Blobs | None = None) -> None:
         super().__init__(bus, run)
         self.pool = pool
+        self._blobs = blobs
         self._open: dict[str, _Episode] = {}
         self._memo: dict[str, tuple[Played, str]] = {}  # what was played → result, and the event that says it
 
@@ -64,7 +68,8 @@ class Runner(Role):
             repeats = ""
         else:
             played, repeats = known
-        said = self._result(event, proposed.turn, played, repeats)
+        pictures = await self._keep(played) if episode.started.purpose != "trial" else ()
+        said = self._result(event, proposed.turn, played, repeats, pictures)
         messages = [said]
         if last:
             messages += self._ending(event, proposed.turn, played, task)
@@ -72,7 +77,16 @@ class Runner(Role):
             self._memo[key] = (played, said.id)
         await self.bus.publish(*messages)
 
-    def _result(self, event: Event, turn: int, played: Played, repeats: str) -> Event:
+    async def _keep(self, played: Played) -> tuple[str, ...]:
+        """Names of the pictures, kept where the runner has a place for them."""
+        blobs = self._blobs
+        if blobs is None:
+            return ()
+        return await asyncio.to_thread(lambda: tuple(blobs.put(data) for data in played.pictures))
+
+    def _result(
+        self, event: Event, turn: int, played: Played, repeats: str, pictures: tuple[str, ...]
+    ) -> Event:
         result = played.result
         if result.rejected is not None:
             refused = result.rejected
@@ -93,7 +107,7 @@ class Runner(Role):
             seconds=round(result.seconds, 3),
             repeats=repeats,
         )
-        return self.event("program.executed", executed, subject=event.subject, cause=event.id)
+        return self.event("program.executed", executed, subject=event.subject, cause=event.id, blobs=pictures)
 
     def _ending(self, event: Event, turn: int, played: Played, task: ev.Task) -> list[Event]:
         assert played.outcome is not None

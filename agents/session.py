@@ -104,7 +104,7 @@ async def crew_train(
         trainer = Trainer(trainer_bus, config, tasks, brain_tasks, progress)
         roles = [
             Proposer(proposer_bus, run, proposer_model(config.proposer_model, config.seed)),
-            Runner(runner_bus, run, pool),
+            Runner(runner_bus, run, pool, link.blobs(run)),
             Governor(governor_bus, run, gated=config.governor, verified=config.verifier),
             trainer,
         ]

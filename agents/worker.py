@@ -7,6 +7,10 @@ from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from typing import Any
 
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
 from ..backends.episode import World
 from ..backends.operations import CellOperations
 from ..backends.sandbox import Sandbox, Session
@@ -44,6 +48,7 @@ class Played:
     operations: int
     seconds: float
     outcome: dict[str, Any] | None = field(default=None)
+    pictures: tuple[bytes, ...] = ()  # JPEG, what the last program captured
 
 
 class _Episode:
@@ -56,13 +61,15 @@ class _Episode:
         self.operations = CellOperations(world.device)
         self.start = world.digest()
         self.result = ProgramResult()
-        self.count, self.seconds = 0, 0.0
+        self.count, self.seconds, self.pictures = 0, 0.0, 0
 
     def play(self, rollout: Rollout) -> Played:
         for source in rollout.sources[len(self.rollout.sources) :]:
             self.result = self.session.run(source, self.operations)
             self.count += len(self.result.calls)
             self.seconds += self.result.seconds
+        new = self.operations.captured[self.pictures :]
+        self.pictures += len(new)
         self.rollout = rollout
         outcome = None
         if rollout.finish:
@@ -73,7 +80,21 @@ class _Episode:
                 "progress": measured.progress,
                 "record": json.loads(json.dumps(measured.record)),  # numpy's floats become Python's
             }
-        return Played(self.result, self.start, self.world.digest(), self.count, self.seconds, outcome)
+        return Played(
+            self.result,
+            self.start,
+            self.world.digest(),
+            self.count,
+            self.seconds,
+            outcome,
+            tuple(picture(shot.frame.colour) for shot in new),
+        )
+
+
+def picture(colour: NDArray[np.uint8]) -> bytes:
+    """A picture (uint8 H×W×3 RGB) as JPEG, for people: an episode can be played again for every bit of it."""
+    done, data = cv2.imencode(".jpg", colour[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, 90])
+    return data.tobytes() if done else b""
 
 
 class Worker:
