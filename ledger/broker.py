@@ -11,6 +11,7 @@ import errno
 import hmac
 import logging
 import socket
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Final
 
@@ -25,13 +26,15 @@ from amqtt.mqtt.publish import PublishPacket
 from amqtt.session import Session
 
 from .acl import MAX_PACKET, may_publish, may_subscribe
-from .bus_errors import BusError, PortInUse
+from .bus_errors import BusError, NotAllowed, PortInUse
 from .credentials import Address, Passwords
 from .topics import matches
 
 CONNECT_SECONDS: Final = 10.0  # for a new connection to say who it is
 MAX_BACKLOG: Final = 128 << 20  # bytes waiting for one subscriber before it is cut off (and catches up)
 _MAX_ROUTES: Final = 10_000
+
+Receive = Callable[[str, bytes], None]
 
 # Internals of amqtt that are replaced here: if a version lacks one, the replacement would never be called.
 _REPLACED: Final = {
@@ -106,7 +109,8 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
             if missing := [name for name in names if not hasattr(base, name)]:
                 raise BusError(f"This version of amqtt lacks {', '.join(missing)}; install amqtt 0.12.1.")
         self._passwords = dict(passwords)
-        self._routes: dict[str, tuple[str, ...]] = {}
+        self._routes: dict[str, tuple[tuple[str, ...], tuple[Receive, ...]]] = {}
+        self._inner: dict[Receive, tuple[str, ...]] = {}
         self._socket = _listen(host, port)
         bound = self._socket.getsockname()
         self.address = Address(host, int(bound[1]), tls=False)
@@ -120,26 +124,59 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
     async def __aexit__(self, *_: object) -> None:
         await self.shutdown()
 
+    def attach(self, receive: Receive, user: str, filters: Iterable[str]) -> None:
+        """Subscribe something in this process. Raises NotAllowed where the access list does not let it."""
+        for pattern in filters:
+            if not may_subscribe(user, pattern):
+                raise NotAllowed(f"{user} may not subscribe to {pattern}.")
+        self._inner[receive] = tuple(filters)
+        self._routes.clear()
+
+    def detach(self, receive: Receive) -> None:
+        """End what `attach` began."""
+        self._inner.pop(receive, None)
+        self._routes.clear()
+
+    def publish(self, user: str, topic: str, data: bytes) -> None:
+        """Publish from this process. Raises NotAllowed where the access list does not let it."""
+        if not may_publish(user, topic):
+            raise NotAllowed(f"{user} may not publish to {topic}.")
+        self.route(topic, data)
+
     def route(self, topic: str, data: bytes) -> None:
-        """Write a publication to every connection that subscribes to its topic, once each."""
-        targets = self._routes.get(topic)
-        if targets is None:
-            found = {
-                str(session.client_id): None
-                for pattern, subscribers in self._subscriptions.items()
-                if matches(pattern, topic)
-                for session, _ in subscribers
-            }
+        """Hand a publication to every connection that subscribes to its topic, once each."""
+        route = self._routes.get(topic)
+        if route is None:
             if len(self._routes) >= _MAX_ROUTES:
                 self._routes.clear()
-            targets = self._routes[topic] = tuple(found)
-        if not targets:
+            route = self._routes[topic] = self._find_route(topic)
+        clients, inner = route
+        for receive in inner:
+            try:
+                receive(topic, data)
+            except Exception:  # a message must not end its publisher's connection
+                self.logger.exception("message not handled: %s", topic)
+        if not clients:
             return
         packet = PublishPacket.build(topic, data, None, False, 0, False).to_bytes()
-        for client in targets:
+        for client in clients:
             _, handler = self._sessions.get(client, (None, None))
             if handler is not None and isinstance(handler.writer, _Writer):
                 handler.writer.send(packet)
+
+    def _find_route(self, topic: str) -> tuple[tuple[str, ...], tuple[Receive, ...]]:
+        clients = {
+            str(session.client_id): None
+            for pattern, subscribers in self._subscriptions.items()
+            if matches(pattern, topic)
+            for session, _ in subscribers
+        }
+        inner = [
+            receive
+            for receive, filters in self._inner.items()
+            if any(matches(pattern, topic) for pattern in filters)
+        ]
+        return tuple(clients), tuple(inner)
 
     # Connecting
 

@@ -21,7 +21,7 @@ _NOT_LET_IN: Final = frozenset({2, 4, 5, 133, 134, 135})
 _NODELAY: Final = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)]
 _log = structlog.get_logger(__name__)
 
-Receive = Callable[[str, bytes], None]
+Receive = Callable[[str, bytes], None]  # topic, payload
 
 
 class _Tap(asyncio.Queue[aiomqtt.Message]):

@@ -41,11 +41,11 @@ async def hosted(
     everything that was received is committed.
     """
     async with AsyncExitStack() as stack:
-        sole = broker is None
+        embedded: EmbeddedBroker | None = None
         if broker is None:
             embedded = await stack.enter_async_context(EmbeddedBroker(passwords, host, port))
             broker = embedded.address.url
-        service = Service(home, broker, passwords["ledger"], key, sole=sole)
+        service = Service(home, broker, passwords["ledger"], key, broker=embedded)
         task = asyncio.create_task(service.run())
         try:
             await service.ready(_READY_SECONDS)

@@ -9,11 +9,13 @@ import msgspec
 import structlog
 
 from . import topics, wire
+from .broker import EmbeddedBroker
 from .bus_errors import BrokerUnreachable, ServiceRunning
 from .claim import SECONDS, Claim
 from .credentials import parse_url
 from .errors import LedgerError
 from .events import KINDS
+from .inner import InnerLink
 from .link import Link
 from .note import SigningKey
 from .topics import ANY, Arrival
@@ -34,18 +36,28 @@ def ledger_path(home: Path, run: str) -> Path:
 class Service:
     """`run()` it as a task, wait for `ready()`, `stop()` it. Runs are opened as their events arrive.
 
-    `key` signs checkpoints; without one a frozen layer stays unsigned, which its ledger says. `sole`: the
-    broker is the service's own, so that no other service can be there.
+    `key` signs checkpoints; without one a frozen layer stays unsigned, which its ledger says. `broker`:
+    one in this process, that no other service uses; it is spoken to directly.
     """
 
     def __init__(
-        self, home: Path, url: str, password: str, key: SigningKey | None = None, *, sole: bool = False
+        self,
+        home: Path,
+        url: str,
+        password: str,
+        key: SigningKey | None = None,
+        *,
+        broker: EmbeddedBroker | None = None,
     ) -> None:
         self.home = home
         self._key = key
-        self._link = Link(parse_url(url), "ledger", password, self._receive, self._ask)
+        self._sole = broker is not None
+        self._link: Link | InnerLink
+        if broker is None:
+            self._link = Link(parse_url(url), "ledger", password, self._receive, self._ask)
+        else:
+            self._link = InnerLink(broker, "ledger", self._receive, self._ask)
         self._claim = Claim()
-        self._sole = sole
         self._writers: dict[str, RunWriter] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._answers: set[asyncio.Task[None]] = set()

@@ -2,11 +2,10 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
 import structlog
 
 from . import events, topics, wire
@@ -18,16 +17,13 @@ from .intake import Checked, Refusal, check_message
 from .note import SigningKey
 from .reader import Reader
 from .store import CONFLICT, Committed, Store
+from .telling import Announcer, Fresh, Send, read_span
 from .topics import Arrival
 
 FIRST: Final = frozenset({"run.started", "deployment.started"})  # what a ledger begins with
 _BATCH_BYTES: Final = 1 << 20  # of one commit: what arrived during the last one, up to about this
 _RETRY_SECONDS: Final = 1.0  # after a commit that failed
-_READ_ROWS: Final = 64  # rows of one read for a reply
-_REPLY_ROWS: Final = 1000  # most rows of a reply
 _log = structlog.get_logger(__name__)
-
-Send = Callable[[str, bytes], Awaitable[bool]]
 
 
 class RunWriter:
@@ -45,7 +41,8 @@ class RunWriter:
         self._floods = Floods()
         self._store: Store | None = None
         self._opening = asyncio.Lock()
-        self._last: dict[str, int] = {}  # last event of each visibility
+        self._unsigned: list[Committed] = []  # layers that an earlier service froze
+        self._announcer = Announcer(run, send)
 
     def put(self, where: Arrival, payload: bytes) -> None:
         """Queue a message. What is queued together is committed together.
@@ -67,9 +64,11 @@ class RunWriter:
 
     async def serve(self) -> None:
         """Commit until closed, or until nothing that was sent belongs to a ledger."""
+        announcing = asyncio.create_task(self._announcer.run())
         try:
             while True:
                 await self._wait()
+                await self._sign_old()
                 while self._inbox:
                     await self._handle(self._take())
                 if self._store is None:
@@ -77,8 +76,11 @@ class RunWriter:
                 if due := self._floods.summaries(all=self._closing):
                     await self._write([self._refusal(refusal, count) for refusal, count in due])
                 if self._closing:
+                    await self._announcer.finish()
                     return
         finally:
+            announcing.cancel()
+            await asyncio.gather(announcing, return_exceptions=True)
             if self._store is not None:
                 await self._store.close()
 
@@ -105,6 +107,7 @@ class RunWriter:
         acks: dict[str, list[wire.Ack]] = {}
         try:
             await self._open(found)
+            await self._sign_old()
         except DiskFull as error:
             _log.error("disk_full", run=self.run, reason=str(error))
             return  # nothing is acknowledged: publishers try again
@@ -138,7 +141,7 @@ class RunWriter:
         assert self._store is not None
         before = last = self._store.head
         numbers = await self._append(batch)
-        fresh: dict[Visibility, list[Committed]] = {"public": [], "privileged": []}
+        fresh: Fresh = {"public": [], "privileged": []}
         frozen, conflicts = [], []
         for (event, raw), seq in zip(batch, numbers, strict=True):
             if seq == CONFLICT:
@@ -157,7 +160,7 @@ class RunWriter:
                 self._deny(acks, refusal)
             await self._tell(acks)
         if last > before:
-            await self._announce(fresh)
+            await self._announcer.announce(fresh, last)
         if admitted := [self._refusal(refusal) for refusal in conflicts if self._floods.admit(refusal)]:
             await self._write(admitted)
         return frozen
@@ -182,16 +185,6 @@ class RunWriter:
                 await self._send(topics.acks(self.run, actor), wire.encode(what[start : start + 1000]))
         acks.clear()
 
-    async def _announce(self, fresh: dict[Visibility, list[Committed]]) -> None:
-        assert self._store is not None
-        for visibility, committed in fresh.items():
-            if not committed:
-                continue
-            topic = topics.ledger(self.run, visibility)
-            for span in wire.spans(self._last[visibility], committed, self._store.head):
-                await self._send(topic, span)
-            self._last[visibility] = committed[-1].seq
-
     async def answer(self, where: Arrival, request: wire.Request) -> None:
         """Send the events after a number that this actor may see, as many as fit one message."""
         error = ""
@@ -203,7 +196,9 @@ class RunWriter:
         if self._store is None:
             span = wire.Span(request.after, request.after, 0, [], error)
         else:
-            span = await _read(self._store, request, None if where.visibility == "privileged" else "public")
+            span = await read_span(
+                self._store, request, None if where.visibility == "privileged" else "public"
+            )
         topic = topics.replies(self.run, where.actor, where.visibility, request.token)
         await self._send(topic, wire.encode(span))
 
@@ -229,6 +224,10 @@ class RunWriter:
 
     def _must_begin(self) -> str:
         return f"run {self.run!r} has no ledger yet; its first event must be {' or '.join(sorted(FIRST))}"
+
+    async def _sign_old(self) -> None:
+        while self._unsigned:
+            await self._sign(self._unsigned.pop(0))
 
     async def _sign(self, frozen: Committed) -> None:
         """Sign the tree that ends with a frozen layer, or say why that was not done."""
@@ -264,32 +263,16 @@ class RunWriter:
         await self.open()
 
     async def open(self) -> None:
-        """Open the ledger, and sign what an earlier service could not. Raises LedgerError."""
+        """Open the ledger; `serve` then signs what an earlier service could not. Raises LedgerError."""
         async with self._opening:
             if self._store is not None:
                 return
             store = await Store.open(self.path)
-            self._last = {visibility: await store.last(visibility) for visibility in topics.VISIBILITIES}
+            await self._announcer.begin(store)
             self._store = store
-        if self._key is not None:
-            for frozen in await asyncio.to_thread(_unsigned, self.path):
-                await self._sign(frozen)
-
-
-async def _read(store: Store, request: wire.Request, visibility: Visibility | None) -> wire.Span:
-    """The span after a number, cut where it grows too large for one message."""
-    upto, head, size, rows = request.after, store.head, 0, list[Committed]()
-    limit = min(request.limit, _REPLY_ROWS)
-    while len(rows) < limit and size < wire.SPAN_BYTES:
-        wanted = min(_READ_ROWS, limit - len(rows))
-        more = await store.read(rows[-1].seq if rows else request.after, wanted, visibility)
-        rows += more
-        size += sum(len(row.raw) for row in more)
-        if len(more) < wanted:  # that was all, at least of what was committed when this began
-            upto = max(upto, head)
-            break
-    upto = max(upto, rows[-1].seq if rows else 0)
-    return wire.Span(request.after, upto, store.head, [(seq, msgspec.Raw(raw)) for seq, raw in rows])
+            if self._key is not None:
+                self._unsigned = await asyncio.to_thread(_unsigned, self.path)
+                self._arrived.set()
 
 
 def _begins(item: Checked | Refusal) -> bool:
