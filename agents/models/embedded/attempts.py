@@ -15,6 +15,8 @@ class Sighting:
     confused with, and which of them was meant."""
 
     episode: str
+    instruction: str
+    decision: str  # "which" for the thing, "target"
     noun: str
     selector: str
     look: Vector
@@ -93,13 +95,14 @@ def _read_one(
     decision = choice["decision"]
     if decision in ("which", "target"):
         if 0 <= finding.region < len(regions):
-            look = appearance(regions[finding.region])
             attempts.sightings.append(
                 Sighting(
                     episode.id,
+                    episode.started.task.instruction,
+                    decision,
                     choice["noun"],
                     choice["selector"],
-                    look,
+                    appearance(regions[finding.region]),
                     finding.region,
                     regions,
                     finding.good,

@@ -20,7 +20,7 @@ from .choose import (
     release_tries,
     word_meanings,
 )
-from .features import Vector, distance, spread_out
+from .features import Vector, distance, shape, spread_out
 from .skills import Skills, appearance_entry, grasp_entry, order_entry, release_entry, room_entry, word_entry
 from .variants import (
     GRASPS,
@@ -92,7 +92,11 @@ def grasps(skills: Skills, attempts: Attempts, instructions: list[str]) -> list[
     for index, shapes in sorted(wanted.items()):
         variant = GRASPS[index]
         exemplars = spread_out(shapes, 8)
-        evidence = [g.episode for g in attempts.grasps if g.variant == variant and g.good]
+        evidence = [
+            g.episode
+            for g in attempts.grasps
+            if g.good and alike(variant, g.variant) >= 0.4 and _within(g.shape, exemplars)
+        ]
         name = (
             f"{variant['style']} {variant['depth'] * 1000:.0f}mm {'near ' if variant['near'] else ''}"
             + "-".join(f"{value * 100:.0f}" for value in exemplars[0][:3])
@@ -104,10 +108,22 @@ def grasps(skills: Skills, attempts: Attempts, instructions: list[str]) -> list[
                 (),
                 "grasp",
                 f"held more often than the rule in force: {entry.when}",
-                tuple(instructions),
+                _grasping(exemplars, attempts) or tuple(instructions),
             )
         )
     return candidates
+
+
+def _within(measured: Vector, exemplars: list[Vector]) -> bool:
+    return min(distance(measured, e) for e in exemplars) <= RADIUS
+
+
+def _grasping(exemplars: list[Vector], attempts: Attempts) -> tuple[str, ...]:
+    """Instructions whose thing has such a shape: only their programs change."""
+    meant = [s for s in attempts.sightings if s.decision == "which"]
+    return tuple(
+        dict.fromkeys(s.instruction for s in meant if _within(shape(s.regions[s.region]), exemplars))
+    )
 
 
 def releases(skills: Skills, attempts: Attempts, instructions: list[str]) -> list[Candidate]:
