@@ -1,5 +1,7 @@
 """Planning and judging of paired trials."""
 
+import random
+
 import pytest
 
 from skill2real.agents.trials import Judged, judge, plan
@@ -75,3 +77,13 @@ def test_a_decision_is_judged_by_its_own_findings(decision: str, expected: bool)
     )
     judged = Judged("e", ev.CritiqueWritten(text="", findings=findings, success=True), success=True)
     assert judged.arm(decision).decision is expected
+
+
+def test_outcomes_by_chance_are_rarely_accepted() -> None:
+    """A candidate that changes nothing passes at the level of the test, not more often."""
+    rng = random.Random(1)
+    accepted = 0
+    for _ in range(400):
+        trials = [trial(i, rng.random() < 0.5, rng.random() < 0.5) for i in range(25)]
+        accepted += judge(trials, "grasp").verdict == "accepted"
+    assert accepted <= 0.05 * 400
