@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import geometry
-from .geometry import UP, Array
+from .geometry import Array
 from .perception.measuring import Body
 
 Style = Literal["auto", "centre", "rim", "handle", "bar"]
@@ -223,98 +222,4 @@ def _turned_to_reach(grip: Grip, gripper: Gripper, reachable: Reachable) -> Grip
         start, tool = grip.start @ flip, grip.tool @ flip
         if reachable([start, tool]):
             return Grip(start, tool, grip.width, grip.score)
-    return None
-
-
-def plan_place(
-    target: Array,
-    body: Body,
-    grip: Grip,
-    scene: Array,
-    gripper: Gripper,
-    clearance: float,
-    yaw: float | None,
-    reachable: Reachable,
-) -> Grip | Trouble:
-    """Where the hand goes so that the held thing's middle is over `target` (3,) and its bottom `clearance`
-    above it; higher only as far as the hand would otherwise touch what was seen. yaw None: unturned, or
-    else turned as little as makes it possible."""
-    base = np.array([*body.centre[:2], body.bottom])
-    elsewhere = scene[~_around(scene, body)]
-    near = elsewhere[np.hypot(*(elsewhere[:, :2] - target[:2]).T) < 0.35]
-    turns = [0.0, *(s * k * math.pi / 6 for k in (1, 2, 3) for s in (1, -1)), math.pi]
-    if yaw is not None:
-        turn = geometry.turn_between(body.rectangle.yaw, yaw)
-        turns = [turn, turn - math.copysign(math.pi, turn)]
-    trouble: Trouble = "no_clearance"
-    for turn in turns:
-        tool = np.eye(4)
-        spin = geometry.rotation(UP, turn)
-        tool[:3, :3] = spin @ grip.tool[:3, :3]
-        tool[:3, 3] = target + spin @ (grip.tool[:3, 3] - base) + UP * clearance
-        lifted = _lift_clear(tool, near, gripper, grip.width)
-        if lifted is None:
-            continue
-        start = _above(lifted, near, body, grip, target)
-        for height in (start, (start + lifted[2, 3]) / 2, lifted[2, 3] + 0.02):
-            above = lifted.copy()
-            above[2, 3] = height
-            if reachable([above, lifted]):
-                lift = float(lifted[2, 3] - tool[2, 3])
-                score = max(0.0, 1.0 - 5.0 * lift - 0.1 * abs(turn))
-                return Grip(above, lifted, grip.width, score)
-        trouble = "unreachable"
-    return trouble
-
-
-def _around(points: Array, body: Body) -> NDArray[np.bool_]:
-    """Which points lie where the thing itself was seen."""
-    low, high = body.cloud.min(axis=0) - 0.01, body.cloud.max(axis=0) + 0.01
-    low[2] = body.bottom + 0.004
-    return np.asarray(((points > low) & (points < high)).all(axis=1))
-
-
-def _lift_clear(tool: Array, near: Array, gripper: Gripper, width: float) -> Array | None:
-    """The tool raised as little as needed for the hand to touch nothing, None where 0.3 m do not help."""
-    opening = min(width + 0.01, gripper.max_width)
-    for step in range(31):
-        raised = tool.copy()
-        raised[2, 3] += 0.01 * step
-        if not collides(raised, near, gripper, opening, 0.0):
-            return raised
-    return None
-
-
-def _above(tool: Array, near: Array, body: Body, grip: Grip, target: Array) -> float:
-    """Tool height from which the held thing goes straight down without touching what stands around its
-    target."""
-    reach = math.hypot(body.rectangle.length, body.rectangle.width) / 2 + 0.04
-    beside = near[np.hypot(*(near[:, :2] - target[:2]).T) < reach]
-    highest = float(np.sort(beside[:, 2])[-3]) if len(beside) >= 3 else float(target[2])
-    hanging = float(grip.tool[2, 3] - body.bottom)
-    return max(float(tool[2, 3]) + 0.05, highest + hanging + 0.03)
-
-
-def tool_for_view(
-    camera_to_tool: Array,
-    target: Array,
-    distance: float,
-    direction: Array,
-    closing: Array,
-    reachable: Reachable,
-) -> Array | None:
-    """tool_to_base from which the camera sees `target` (3,) in the middle, `distance` away along
-    `direction`; turned about the line of sight as little as possible from the present closing direction.
-    None: out of reach."""
-    camera = geometry.pose_matrix(target - direction * distance, direction, np.array([0.0, 1.0, 0.0]))
-    tool = camera @ geometry.inverse(camera_to_tool)
-    now, wanted = (v - direction * float(v @ direction) for v in (tool[:3, 0], closing))
-    angle = math.atan2(float(np.cross(now, wanted) @ direction), float(now @ wanted))
-    for turn in (0.0, *(s * k * math.pi / 6 for k in (1, 2, 3) for s in (1, -1)), math.pi):
-        spin = np.eye(4)
-        spin[:3, :3] = geometry.rotation(direction, angle + turn)
-        spin[:3, 3] = camera[:3, 3] - spin[:3, :3] @ camera[:3, 3]
-        turned = np.asarray(spin @ tool)
-        if reachable([turned]):
-            return turned
     return None

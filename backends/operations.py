@@ -3,11 +3,11 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import numpy as np
 
-from . import geometry, grasping
+from . import geometry, grasping, placing, viewing
 from .api import (
     REASONS,
     Box,
@@ -17,7 +17,6 @@ from .api import (
     Pose,
     Reason,
     Region,
-    Result,
     Robot,
     Shape,
     Support,
@@ -28,14 +27,13 @@ from .api import (
 )
 from .device import Device, Facts, Frame, Motion
 from .geometry import Array
-from .grasping import Grip, Gripper
-from .perception import appearance, measuring, segmenting, support
+from .grasping import Gripper
+from .handles import Grasp, position, proper, to_matrix, to_plan, to_pose, to_region, to_shape, vec
+from .perception import appearance, matching, measuring, segmenting, support
 from .perception.measuring import Body
 from .perception.scene import Scene
 from .perception.segmenting import Piece
 from .perception.sight import Hand, Sight
-
-Failed = TypeVar("Failed", bound=Result)
 
 _SPEED = (0.005, 1.0)
 _FORCE = (0.5, 150.0)
@@ -52,14 +50,6 @@ class Captured:
 
     frame: Frame
     zoom: tuple[int, int, int, int] | None
-
-
-@dataclass(frozen=True)
-class _Grasp:
-    """What a Plan carries from compile_grasp to compile_place."""
-
-    grip: Grip
-    arm: str
 
 
 class CellOperations:
@@ -124,7 +114,7 @@ class CellOperations:
                 return [failed(Region, "bad_argument")]
             mask = np.zeros(sight.seen.shape, dtype=bool)
             mask[part[1] : part[3], part[0] : part[2]] = True
-        regions = [_region(piece) for piece in segmenting.find_pieces(sight, above, mask)]
+        regions = [to_region(piece) for piece in segmenting.find_pieces(sight, above, mask)]
         return sorted(regions, key=lambda r: (r.box.v0, r.box.u0))
 
     def segment(self, view: View, where: Box | Point | Region | Shape) -> Region:
@@ -137,8 +127,8 @@ class CellOperations:
                 return failed(Region, "bad_argument")
             if not sight.seen[part[1] : part[3], part[0] : part[2]].any():
                 return failed(Region, "no_depth")
-            piece = segmenting.piece_in_box(sight, part, _ABOVE)
-            return failed(Region, "not_found") if piece is None else _region(piece)
+            piece = matching.piece_in_box(sight, part, _ABOVE)
+            return failed(Region, "not_found") if piece is None else to_region(piece)
         if isinstance(where, Point):
             cloud = np.array([[where.x, where.y, where.z]])
         elif isinstance(where, Region):
@@ -155,16 +145,16 @@ class CellOperations:
             return failed(Region, "out_of_view")
         pieces = segmenting.find_pieces(sight, _ABOVE)
         if isinstance(where, Point):
-            found = segmenting.piece_under(pieces, cloud[0], 2 * _CARRY_SLACK)
+            found = matching.piece_under(pieces, cloud[0], 2 * _CARRY_SLACK)
         else:
-            found = segmenting.piece_at(pieces, cloud, _CARRY_SLACK)
-        return failed(Region, "not_found") if found is None else _region(found)
+            found = matching.piece_at(pieces, cloud, _CARRY_SLACK)
+        return failed(Region, "not_found") if found is None else to_region(found)
 
     def describe_region(self, region: Region) -> Look:
         if not region.ok:
             return failed(Look, region.reason)
         look = appearance.describe(cast(Piece, region._host))
-        return Look(lab=_vec(look.lab), spread=_vec(look.spread), hues=[float(share) for share in look.hues])
+        return Look(lab=vec(look.lab), spread=vec(look.spread), hues=[float(share) for share in look.hues])
 
     # measure
 
@@ -183,7 +173,7 @@ class CellOperations:
             x, y, z = np.median(sight.points[max(v - 1, 0) : v + 2, max(u - 1, 0) : u + 2][measured], axis=0)
         normal = sight.normals[v, u]
         known = bool((normal != 0).any())
-        return Point(float(x), float(y), float(z), normal=_vec(normal) if known else (0.0, 0.0, 1.0))
+        return Point(float(x), float(y), float(z), normal=vec(normal) if known else (0.0, 0.0, 1.0))
 
     def measure_region(self, region: Region | list[Region]) -> Shape:
         regions = region if isinstance(region, list) else [region]
@@ -194,7 +184,7 @@ class CellOperations:
         if not good:
             return failed(Shape, regions[0].reason)
         body = measuring.measure([cast(Piece, r._host) for r in good])
-        return failed(Shape, "no_depth") if body is None else _shape(body)
+        return failed(Shape, "no_depth") if body is None else to_shape(body)
 
     def measure_support(self, view: View, where: Box | Region) -> Support:
         if (trouble := _trouble(view, where)) is not None:
@@ -220,7 +210,7 @@ class CellOperations:
             x=float(surface.centre[0]),
             y=float(surface.centre[1]),
             height=float(surface.centre[2]),
-            normal=_vec(surface.normal),
+            normal=vec(surface.normal),
             free=surface.free,
             length=surface.rectangle.length,
             width=surface.rectangle.width,
@@ -240,13 +230,13 @@ class CellOperations:
         if not at.ok:
             return failed(Pose, at.reason)
         name, direction = self._arm(arm), geometry.unit(approach)
-        place = _position(at)
+        place = position(at)
         if name is None or direction is None or place is None:
             return failed(Pose, "bad_argument")
         wanted = self._device.arm(name).tool_to_base[:3, 0] if closing is None else geometry.unit(closing)
         if wanted is None or (closing is not None and abs(float(wanted @ direction)) > 0.98):
             return failed(Pose, "bad_argument")
-        return _pose(geometry.pose_matrix(place, direction, wanted), name)
+        return to_pose(geometry.pose_matrix(place, direction, wanted), name)
 
     def compile_grasp(
         self,
@@ -274,7 +264,7 @@ class CellOperations:
             rank,
             self._reach(name),
         )
-        return _plan(grip, name)
+        return to_plan(grip, name)
 
     def compile_place(
         self,
@@ -286,15 +276,15 @@ class CellOperations:
     ) -> Plan:
         if (trouble := _trouble(target, shape, grasp)) is not None:
             return failed(Plan, trouble)
-        place = _position(target)
+        place = position(target)
         turn_known = yaw is None or math.isfinite(yaw)
         if place is None or not _in(clearance, (-0.1, 0.5)) or not turn_known:
             return failed(Plan, "bad_argument")
         if isinstance(target, Shape):
             body = cast(Body, target._host)
             place[2] = body.top if body.floor is None else body.floor
-        held = cast(_Grasp, grasp._host)
-        grip = grasping.plan_place(
+        held = cast(Grasp, grasp._host)
+        grip = placing.plan_place(
             place,
             cast(Body, shape._host),
             held.grip,
@@ -304,7 +294,7 @@ class CellOperations:
             yaw,
             self._reach(held.arm),
         )
-        return _plan(grip, held.arm)
+        return to_plan(grip, held.arm)
 
     def compile_view(
         self,
@@ -316,16 +306,14 @@ class CellOperations:
         if not target.ok:
             return failed(Pose, target.reason)
         carried, along = self._facts.wrist_cameras.get(camera), geometry.unit(direction)
-        place = (
-            np.array([target.x, target.y, target.top]) if isinstance(target, Region) else _position(target)
-        )
+        place = np.array([target.x, target.y, target.top]) if isinstance(target, Region) else position(target)
         if carried is None or along is None or place is None or not _in(distance, (0.05, 2.0)):
             return failed(Pose, "bad_argument")
         name = self._facts.camera_arm[camera]
-        tool = grasping.tool_for_view(
+        tool = viewing.tool_for_view(
             carried, place, distance, along, self._gripper(name).closing, self._reach(name)
         )
-        return failed(Pose, "unreachable") if tool is None else _pose(tool, name)
+        return failed(Pose, "unreachable") if tool is None else to_pose(tool, name)
 
     def offset_pose(
         self,
@@ -344,14 +332,14 @@ class CellOperations:
         numbers = (dx, dy, dz, turn, *((about.x, about.y, about.z) if about is not None else ()))
         if frame not in ("base", "tool") or spindle is None or not all(math.isfinite(n) for n in numbers):
             return failed(Pose, "bad_argument")
-        tool = _matrix(pose)
+        tool = to_matrix(pose)
         local = tool[:3, :3] if frame == "tool" else np.eye(3)
         tool[:3, 3] += local @ np.array([dx, dy, dz])
         spin = geometry.rotation(local @ spindle, turn)
         centre = tool[:3, 3].copy() if about is None else np.array([about.x, about.y, about.z])
         tool[:3, 3] = centre + spin @ (tool[:3, 3] - centre)
         tool[:3, :3] = spin @ tool[:3, :3]
-        return _pose(tool, pose.arm)
+        return to_pose(tool, pose.arm)
 
     # act
 
@@ -372,17 +360,17 @@ class CellOperations:
         limits = (
             _in(speed, _SPEED) and _in(force, _FORCE) and _in(press, _PRESS) and _in(tolerance, _TOLERANCE)
         )
-        if arm is None or not limits or len(poses) > _MOST_POSES or not all(_proper(pose) for pose in poses):
+        if arm is None or not limits or len(poses) > _MOST_POSES or not all(proper(pose) for pose in poses):
             return self._stay(arm, "bad_argument")
         second = None
         if also is not None:
             other = self._arm(also.arm)
-            if other is None or other == arm or not _proper(also):
+            if other is None or other == arm or not proper(also):
                 return self._stay(arm, "bad_argument")
-            second = (other, _matrix(also))
+            second = (other, to_matrix(also))
             if self._device.reachable(other, [second[1]]) < 1:
                 return self._stay(arm, "unreachable")
-        matrices = [_matrix(pose) for pose in poses]
+        matrices = [to_matrix(pose) for pose in poses]
         if self._device.reachable(arm, matrices) < len(matrices):
             return self._stay(arm, "unreachable")
         return self._robot(arm, self._device.follow(arm, matrices, speed, force, press, tolerance, second))
@@ -448,7 +436,7 @@ class CellOperations:
 
     def _robot(self, arm: str, motion: Motion | None) -> Robot:
         state = self._device.arm(arm)
-        pose = _pose(state.tool_to_base, arm)
+        pose = to_pose(state.tool_to_base, arm)
         if motion is None:
             return Robot(pose=pose, force=state.force, width=state.width, holding=state.holding)
         return Robot(
@@ -468,7 +456,7 @@ class CellOperations:
         if arm is None:
             return failed(Robot, reason)
         state = self._device.arm(arm)
-        pose = _pose(state.tool_to_base, arm)
+        pose = to_pose(state.tool_to_base, arm)
         return Robot(ok=False, reason=reason, pose=pose, width=state.width, holding=state.holding)
 
 
@@ -488,80 +476,3 @@ def _inside(box: Box, shape: tuple[int, ...]) -> tuple[int, int, int, int] | Non
     """The part of a box that lies in a picture of this shape (H, W), None where there is none."""
     u0, v0, u1, v1 = max(box.u0, 0), max(box.v0, 0), min(box.u1, shape[1]), min(box.v1, shape[0])
     return (u0, v0, u1, v1) if u0 < u1 and v0 < v1 else None
-
-
-def _vec(vector: Array) -> Vec:
-    return (float(vector[0]), float(vector[1]), float(vector[2]))
-
-
-def _position(at: Point | Shape | Support) -> Array | None:
-    place = np.array([at.x, at.y, at.height if isinstance(at, Support) else at.z])
-    return place if bool(np.isfinite(place).all()) else None
-
-
-def _pose(tool: Array, arm: str) -> Pose:
-    x, y, z = (float(n) for n in tool[:3, 3])
-    return Pose(x=x, y=y, z=z, approach=_vec(tool[:3, 2]), closing=_vec(tool[:3, 0]), arm=arm)
-
-
-def _proper(pose: Pose) -> bool:
-    numbers = (pose.x, pose.y, pose.z, *pose.approach, *pose.closing)
-    return all(math.isfinite(n) for n in numbers) and geometry.unit(pose.approach) is not None
-
-
-def _matrix(pose: Pose) -> Array:
-    approach, closing = np.array(pose.approach), np.array(pose.closing)
-    return geometry.pose_matrix(np.array([pose.x, pose.y, pose.z]), approach, closing)
-
-
-def _region(piece: Piece) -> Region:
-    u0, v0, u1, v1 = segmenting.bounds(piece.mask)
-    points = piece.sight.points[piece.mask]
-    low, high = np.quantile(points[:, :2], (0.02, 0.98), axis=0)
-    x, y = (low + high) / 2
-    return Region(
-        box=Box(u0, v0, u1, v1),
-        pixels=int(piece.mask.sum()),
-        clipped=segmenting.clipped(piece),
-        x=float(x),
-        y=float(y),
-        top=float(np.quantile(points[:, 2], 0.98)),
-        _host=piece,
-    )
-
-
-def _shape(body: Body) -> Shape:
-    x, y, z = (float(n) for n in body.centre)
-    handle = failed(Point, "not_found")
-    if body.handle is not None:
-        (hx, hy, hz), outward = body.handle
-        handle = Point(float(hx), float(hy), float(hz), normal=_vec(outward))
-    return Shape(
-        x=x,
-        y=y,
-        z=z,
-        length=body.rectangle.length,
-        width=body.rectangle.width,
-        height=body.top - body.bottom,
-        top=body.top,
-        bottom=body.bottom,
-        yaw=body.rectangle.yaw,
-        axis=_vec(body.axis),
-        facing=_vec(body.facing),
-        radius=body.circle.radius if body.circle else 0.0,
-        hollow=body.hollow,
-        handle=handle,
-        _host=body,
-    )
-
-
-def _plan(grip: Grip | grasping.Trouble, arm: str) -> Plan:
-    if not isinstance(grip, Grip):
-        return failed(Plan, grip)
-    return Plan(
-        start=_pose(grip.start, arm),
-        pose=_pose(grip.tool, arm),
-        width=grip.width,
-        score=grip.score,
-        _host=_Grasp(grip, arm),
-    )

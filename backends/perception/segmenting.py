@@ -46,9 +46,9 @@ def find_pieces(sight: Sight, above: float, within: Mask | None = None) -> list[
 
 def _find(sight: Sight, above: float, within: Mask) -> list[Piece]:
     pieces: list[Piece] = []
-    for mask in _separate(sight, within & _above(sight, sight.table + above)):
+    for mask in separate(sight, within & rising(sight, sight.table + above)):
         pieces.extend(_unstack(sight, _fill(sight, mask, sight.table, above), sight.table, above))
-    return [piece for piece in pieces if _substantial(piece)]
+    return [piece for piece in pieces if substantial(piece)]
 
 
 def clipped(piece: Piece) -> bool:
@@ -64,7 +64,7 @@ def clipped(piece: Piece) -> bool:
     return int(before.sum()) >= 4
 
 
-def _substantial(piece: Piece) -> bool:
+def substantial(piece: Piece) -> bool:
     count = int(piece.mask.sum())
     if count < _LEAST_PIXELS:
         return False
@@ -73,11 +73,11 @@ def _substantial(piece: Piece) -> bool:
     return bool(area >= _LEAST_AREA)
 
 
-def _above(sight: Sight, height: float) -> Mask:
+def rising(sight: Sight, height: float) -> Mask:
     return np.asarray(sight.bridging & (sight.bridged[..., 2] > height))
 
 
-def _separate(sight: Sight, candidates: Mask) -> list[Mask]:
+def separate(sight: Sight, candidates: Mask) -> list[Mask]:
     """Masks of connected things: joined across pixels where depth does not jump, and across cells of the
     table where heights do not; what lies inside a thing's outline and below its rim, or on top of it,
     belongs to it."""
@@ -220,9 +220,9 @@ def _unstack(sight: Sight, mask: Mask, support: float, above: float, depth: int 
     # a slope has points at every height, but no level surface
     level_cells = raster.highest(sight.points[mask & (sight.normals[..., 2] > _LEVEL)])
     for level in _levels(level_cells[np.isfinite(level_cells)], raster.cell):
-        standing = mask & _above(sight, level + max(above, _STANDING_HEIGHT * 0.7))
+        standing = mask & rising(sight, level + max(above, _STANDING_HEIGHT * 0.7))
         flat = (np.abs(heights - level) < 0.006).astype(np.uint8)
-        parts = [_fill(sight, part, level, above) & mask for part in _separate(sight, standing)]
+        parts = [_fill(sight, part, level, above) & mask for part in separate(sight, standing)]
         free = [part for part in parts if _stands_free(sight, part, raster, flat, level)]
         if free:
             rest = mask & ~np.logical_or.reduce(free)
@@ -262,83 +262,7 @@ def _stands_free(sight: Sight, part: Mask, raster: Grid, flat: grid.Cells, level
     return bool((ring & grid.grow(flat, 1)).sum() > 0.4 * ring.sum())
 
 
-def piece_in_box(sight: Sight, box: tuple[int, int, int, int], above: float) -> Piece | None:
-    """The thing whose bounds match a box (u0, v0, u1, v1) best, None where nothing in it stands out.
-    Things standing on other things, and parts cut off at several heights, are tried as well."""
-    u0, v0, u1, v1 = box
-    du, dv = max(3, (u1 - u0) // 3), max(3, (v1 - v0) // 3)
-    window = np.zeros(sight.seen.shape, dtype=bool)
-    window[max(v0 - dv, 0) : v1 + dv, max(u0 - du, 0) : u1 + du] = True
-    inner = np.zeros_like(window)
-    inner[v0:v1, u0:u1] = True
-    candidates = find_pieces(sight, above, window)
-    heights = sight.points[..., 2][inner & sight.seen]
-    if len(heights):
-        low, high = float(np.quantile(heights, 0.02)), float(np.quantile(heights, 0.98))
-        for share in (0.0, 0.25, 0.5):
-            cut = low + share * (high - low) + above / 2
-            if cut > sight.table + above:
-                rising = window & _above(sight, cut)
-                candidates += [Piece(sight, m, cut - above / 2) for m in _separate(sight, rising)]
-        flat = inner & sight.seen & (np.abs(sight.points[..., 2] - sight.table) >= above / 3)
-        candidates += [Piece(sight, m, sight.table) for m in _separate(sight, flat)]
-    scored = [(_box_match(piece.mask, box), -k) for k, piece in enumerate(candidates) if _substantial(piece)]
-    best = max(scored, default=(0.0, 0))
-    return candidates[-best[1]] if best[0] > 0.25 else None
-
-
-def _box_match(mask: Mask, box: tuple[int, int, int, int]) -> float:
-    """Intersection over union of a mask's bounds and a box."""
-    a = bounds(mask)
-    width = min(a[2], box[2]) - max(a[0], box[0])
-    height = min(a[3], box[3]) - max(a[1], box[1])
-    if width <= 0 or height <= 0:
-        return 0.0
-    shared = width * height
-    return shared / ((a[2] - a[0]) * (a[3] - a[1]) + (box[2] - box[0]) * (box[3] - box[1]) - shared)
-
-
 def bounds(mask: Mask) -> tuple[int, int, int, int]:
     """u0, v0, u1, v1 of a mask that is not empty; u1 and v1 lie outside."""
     columns, rows = np.nonzero(mask.any(axis=0))[0], np.nonzero(mask.any(axis=1))[0]
     return int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1
-
-
-def piece_under(pieces: list[Piece], point: NDArray[np.float64], slack: float) -> Piece | None:
-    """The piece whose points come nearest to a point (3,), within `slack`; one that the point lies over or
-    in counts as near, so the middle of something hollow will do."""
-    best, best_score = None, slack
-    for piece in pieces:
-        points = piece.sight.points[piece.mask]
-        off = points - point
-        beside = np.hypot(off[:, 0], off[:, 1])
-        score = float(np.sqrt((off**2).sum(axis=1)).min())
-        raster = Grid.around(np.vstack([points, point[None]]), 2 * CELL)
-        i, j = raster.index(point[None])
-        if grid.hull(raster.occupied(points))[i[0], j[0]] and points[:, 2].min() - slack < point[2]:
-            over = max(0.0, float(point[2] - points[:, 2].max()))
-            score = min(score, over + 0.2 * float(beside.min()))
-        if score < best_score:
-            best, best_score = piece, score
-    return best
-
-
-def piece_at(pieces: list[Piece], cloud: NDArray[np.float64], slack: float) -> Piece | None:
-    """The piece that shares most of the table's plane and height with a cloud (N, 3) of the same thing."""
-    best, best_score = None, 0.15
-    for piece in pieces:
-        points = piece.sight.points[piece.mask]
-        raster = Grid.around(np.vstack([points, cloud]), 2 * CELL)
-        reach = max(1, round(slack / raster.cell))
-        a, b = raster.occupied(points), raster.occupied(cloud)
-        shared_a = (a & grid.grow(b, reach)).sum() / a.sum()
-        shared_b = (b & grid.grow(a, reach)).sum() / b.sum()
-        low = max(np.quantile(points[:, 2], 0.05), np.quantile(cloud[:, 2], 0.05))
-        high = min(np.quantile(points[:, 2], 0.95), np.quantile(cloud[:, 2], 0.95))
-        if low - high > 2.5 * slack:
-            continue
-        # what one view cuts off still lies within what the other shows
-        score = float(max(shared_a, shared_b) * (0.3 + min(shared_a, shared_b)))
-        if score > best_score:
-            best, best_score = piece, score
-    return best

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from synthetic import Box, Cylinder, Scene, in_tool
 
-from skill2real.backends import grasping
+from skill2real.backends import grasping, placing, viewing
 from skill2real.backends.geometry import DOWN, pose_matrix, turn_between
 from skill2real.backends.grasping import Grip, Gripper
 from skill2real.backends.perception import measuring, segmenting
@@ -150,7 +150,7 @@ def test_start_lies_back_along_the_approach_and_clear():
 
 
 def place(body, points, grip, target, clearance=0.005, yaw=None, reachable=lambda poses: True):
-    return grasping.plan_place(np.array(target), body, grip, points, HAND, clearance, yaw, reachable)
+    return placing.plan_place(np.array(target), body, grip, points, HAND, clearance, yaw, reachable)
 
 
 def middle_after(body, grip, there):
@@ -225,7 +225,7 @@ def test_a_view_has_its_target_in_the_middle(direction):
     )
     along = np.array(direction) / np.linalg.norm(direction)
     target = np.array([0.5, 0.1, 0.05])
-    tool = grasping.tool_for_view(camera_to_tool, target, 0.3, along, HAND.closing, lambda p: True)
+    tool = viewing.tool_for_view(camera_to_tool, target, 0.3, along, HAND.closing, lambda p: True)
     seen = in_tool(tool @ camera_to_tool, target[None])[0]
     assert seen == pytest.approx([0.0, 0.0, 0.3], abs=1e-9)
     assert (tool @ camera_to_tool)[:3, 2] == pytest.approx(along)

@@ -7,7 +7,7 @@ import pytest
 from synthetic import Box, Cylinder, Scene
 
 from skill2real.backends.geometry import turn_between
-from skill2real.backends.perception import appearance, measuring, segmenting, support
+from skill2real.backends.perception import appearance, matching, measuring, segmenting, support
 from skill2real.backends.perception.scene import Scene as Memory
 from skill2real.backends.perception.sight import Hand, Sight
 
@@ -148,13 +148,13 @@ def test_a_loose_box_finds_its_thing(thing):
     sight = look(scene.above(0.5, 0.0, 0.6))
     u0, v0, u1, v1 = segmenting.bounds((sight.frame.colour == thing.colour).all(axis=-1))
     for du, dv in ((0, 0), (2, -2), (-2, 2)):
-        piece = segmenting.piece_in_box(sight, (u0 + du, v0 - dv, u1 - du, v1 + dv), ABOVE)
+        piece = matching.piece_in_box(sight, (u0 + du, v0 - dv, u1 - du, v1 + dv), ABOVE)
         assert (sight.frame.colour[piece.mask] == thing.colour).all(axis=1).mean() > 0.95
 
 
 def test_an_empty_box_finds_nothing():
     scene = Scene([CAN])
-    assert segmenting.piece_in_box(look(scene.above(0.5, 0.0, 0.6)), (5, 5, 40, 40), ABOVE) is None
+    assert matching.piece_in_box(look(scene.above(0.5, 0.0, 0.6)), (5, 5, 40, 40), ABOVE) is None
 
 
 @pytest.mark.parametrize("thing", [CARTON, BLOCK, CAN, BOWL])
@@ -163,9 +163,9 @@ def test_a_thing_is_known_again_in_another_view(thing):
     there = nearest(pieces_of(scene, scene.front()), thing)
     cloud = measuring.fuse([there.sight.points[there.mask]])
     here = pieces_of(scene, scene.above(0.5, 0.0, 0.6))
-    found = segmenting.piece_at(here, cloud, 0.015)
+    found = matching.piece_at(here, cloud, 0.015)
     assert (found.sight.frame.colour[found.mask] == thing.colour).all(axis=1).mean() > 0.95
-    at = segmenting.piece_under(here, np.array([thing.x, thing.y, thing.height / 2]), 0.03)
+    at = matching.piece_under(here, np.array([thing.x, thing.y, thing.height / 2]), 0.03)
     assert (at.mask == found.mask).all()
 
 
@@ -175,7 +175,7 @@ def test_a_thing_that_is_gone_is_not_known_again():
         [pieces_of(scene, scene.front())[0].sight.points[pieces_of(scene, scene.front())[0].mask]]
     )
     rest = Scene([CARTON])
-    assert segmenting.piece_at(pieces_of(rest, rest.above(0.5, 0.0, 0.6)), cloud, 0.015) is None
+    assert matching.piece_at(pieces_of(rest, rest.above(0.5, 0.0, 0.6)), cloud, 0.015) is None
 
 
 def test_colour_is_the_same_from_other_places():
