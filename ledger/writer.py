@@ -11,7 +11,7 @@ import structlog
 from . import events, topics, wire
 from .checkpoint import checkpoints, sign_frozen
 from .errors import DiskFull, LedgerError
-from .events import Event, MessageRefused, Struct, Visibility
+from .events import Event, MessageRefused, Struct
 from .floods import Floods
 from .intake import Checked, Refusal, check_message
 from .note import SigningKey
