@@ -17,7 +17,7 @@ from rich.progress import Progress as Bars
 from ..replay.layout import duration, plain
 
 if TYPE_CHECKING:
-    from .trainer import Progress
+    from .director import Progress
 
 _PLAIN_WIDTH = 160  # of files and pipes
 _SECONDS_BETWEEN = 10.0  # of plain lines about one thing that is being counted

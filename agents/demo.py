@@ -14,10 +14,11 @@ from ..replay.state import LEDGER
 from .config import STATES, RunConfig
 from .crew import linked, signing_key
 from .deploy import DeployResult, deploy
+from .director import Progress
 from .evaluation import Arm, EvalResult, run_arm
 from .pool import local_pool
 from .session import crew_train, resolve
-from .trainer import Progress, Trainer
+from .trainer import Trainer
 
 RUN = "demo"
 CONFIG = RunConfig(
@@ -60,7 +61,7 @@ async def demo(
         chosen = resolve(config.suite, (*LEARNED, JOINED))
         for arm in ARMS:
             at = trainer.frozen_at(CHECKPOINT)
-            results.append(await run_arm(trainer, CHECKPOINT, at, arm, chosen, held_out, progress))
+            results.append(await run_arm(trainer, CHECKPOINT, at, arm, chosen, held_out))
 
     async with linked(home, None) as link, local_pool(workers) as pool:
         await crew_train(link, config, tasks, brain_tasks, pool, progress, evaluate)

@@ -13,7 +13,7 @@ from ..ledger.events import Event
 from ..ledger.reader import Reader
 from ..replay.state import LEDGER
 from .crew import linked, seats, together
-from .director import Director, Job
+from .director import Director, Job, Progress
 from .errors import ConfigError
 from .models import proposer_model
 from .pool import local_pool
@@ -21,7 +21,6 @@ from .proposer import Proposer
 from .runner import Runner
 from .session import resolve
 from .source import Source, open_source
-from .trainer import Progress
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ What the ledger already holds is not done again: every step looks there first, s
 interrupted goes on where it stopped, by the same code.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -40,15 +41,32 @@ class Judgement:
     critique: ev.CritiqueWritten | None
 
 
+@dataclass(frozen=True)
+class Progress:
+    """One line for the person who watches."""
+
+    what: str
+    done: int = 0
+    total: int = 0
+
+
 class Director(Role):
     """Starts episodes on behalf of an actor. `abreast`: how many at the same time."""
 
     actor: ev.Actor = "trainer"
 
-    def __init__(self, bus: Bus, run: str, abreast: int, judged: bool) -> None:
+    def __init__(
+        self,
+        bus: Bus,
+        run: str,
+        abreast: int,
+        judged: bool,
+        progress: Callable[[Progress], None] = lambda progress: None,
+    ) -> None:
         super().__init__(bus, run)
+        self.progress = progress
         self._judged = judged
-        self._slots = anyio.Semaphore(abreast)
+        self._abreast = abreast
         self._changed = anyio.Condition()
         self.memory = MemoryFold()
         self.memory_seq = 0
@@ -58,7 +76,6 @@ class Director(Role):
         self._critiques: dict[str, ev.CritiqueWritten] = {}
         self.evaluated: dict[str, ev.EvaluationFinished] = {}
         self.ready = anyio.Event()
-        self.on_episode: Callable[[Job, Judgement], None] = lambda job, judgement: None
 
     def hear(self, seq: int, event: Event) -> None:
         self.memory.hear(seq, event)
@@ -116,35 +133,46 @@ class Director(Role):
     async def episode(self, job: Job) -> Judgement:
         """Run one episode, unless the ledger has it."""
         if not self._done(job):
-            async with self._slots:
-                if job.id not in self._finished:
-                    started = ev.EpisodeStarted(
-                        task=job.task,
-                        state=job.state,
-                        purpose=job.purpose,
-                        memory=job.memory,
-                        round=job.round,
-                        batch=job.batch,
-                        attempt=self._attempts.get(job.id, 0) + 1,
-                    )
-                    await self.say("episode.started", started, subject=job.id)
-                await self.until(lambda: self._done(job))
-        judgement = self.judgement(job.id)
-        self.on_episode(job, judgement)
-        return judgement
+            if job.id not in self._finished:
+                started = ev.EpisodeStarted(
+                    task=job.task,
+                    state=job.state,
+                    purpose=job.purpose,
+                    memory=job.memory,
+                    round=job.round,
+                    batch=job.batch,
+                    attempt=self._attempts.get(job.id, 0) + 1,
+                )
+                await self.say("episode.started", started, subject=job.id)
+            await self.until(lambda: self._done(job))
+        return self.judgement(job.id)
 
-    async def episodes(self, jobs: Iterable[Job]) -> list[Judgement]:
-        """Run several side by side; results in the order of the jobs."""
-        jobs = list(jobs)
+    async def episodes(
+        self, jobs: Iterable[Job], what: str, done: int = 0, total: int = 0
+    ) -> list[Judgement]:
+        """Run several, as many abreast as there are workers; results in the order of the jobs.
+
+        what: what the person who watches is told; done of total: where these are a part of more.
+
+        Each lane keeps to its own scenes while it has some, since loading a scene costs more than an episode.
+        """
+        numbered = sorted(enumerate(jobs), key=lambda one: (one[1].task.scene, one[0]))
+        size = -(-len(numbered) // self._abreast) or 1
+        lanes = [deque(numbered[i : i + size]) for i in range(0, len(numbered), size)]
         results: dict[int, Judgement] = {}
+        total = total or len(numbered)
+        self.progress(Progress(what, done, total))
 
-        async def one(index: int, job: Job) -> None:
-            results[index] = await self.episode(job)
+        async def run(own: deque[tuple[int, Job]]) -> None:
+            while lane := own or max(lanes, key=len):
+                index, job = lane.popleft() if lane is own else lane.pop()
+                results[index] = await self.episode(job)
+                self.progress(Progress(what, done + len(results), total))
 
         async with anyio.create_task_group() as group:
-            for index, job in enumerate(jobs):
-                group.start_soon(one, index, job)
-        return [results[index] for index in range(len(jobs))]
+            for lane in lanes:
+                group.start_soon(run, lane)
+        return [results[index] for index in range(len(numbered))]
 
     def memory_ref(self, *, at: int | None = None, explore: bool = False, **more: object) -> ev.MemoryRef:
         """The run's memory now, or after event `at`."""

@@ -13,7 +13,7 @@ from ..ledger.bus import Bus
 from ..ledger.events import Layer
 from .config import STATES
 from .crew import linked, seats, together
-from .director import Director, Job
+from .director import Director, Job, Progress
 from .errors import ConfigError
 from .models import proposer_model
 from .packages import installed
@@ -23,7 +23,6 @@ from .runner import Runner
 from .session import resolve
 from .source import Source, open_source
 from .statistics import wilson
-from .trainer import Progress
 
 Arm = Literal["empty", "cerebellum", "brain", "both"]
 LAYERS: dict[str, tuple[Layer, ...]] = {
@@ -55,7 +54,6 @@ async def run_arm(
     arm: Arm,
     tasks: list[ev.Task],
     states: list[int],
-    progress: Callable[[Progress], None] = lambda progress: None,
 ) -> EvalResult:
     """Run one arm through a director that is being served, and say the result."""
     began = time.monotonic()
@@ -80,8 +78,7 @@ async def run_arm(
         for task in tasks
         for state in states
     ]
-    progress(Progress(f"evaluation of {checkpoint}, memory: {arm}", 0, len(jobs)))
-    judgements = await director.episodes(jobs)
+    judgements = await director.episodes(jobs, f"evaluation of {checkpoint}, memory: {arm}")
     by_task: dict[str, tuple[int, int]] = {}
     for job, judgement in zip(jobs, judgements, strict=True):
         wins, count = by_task.get(job.task.instruction, (0, 0))
@@ -116,8 +113,8 @@ class Evaluator(Director):
 
     actor = "operator"
 
-    def __init__(self, bus: Bus, run: str, abreast: int) -> None:
-        super().__init__(bus, run, abreast, judged=False)
+    def __init__(self, bus: Bus, run: str, abreast: int, progress: Callable[[Progress], None]) -> None:
+        super().__init__(bus, run, abreast, judged=False, progress=progress)
 
     async def open(self, source: Source, config: dict[str, object]) -> None:
         """First event of the evaluation's own ledger."""
@@ -158,7 +155,7 @@ async def evaluate(
         local_pool(workers) as pool,
         seats(link, run, "proposer", "runner", "operator") as buses,
     ):
-        evaluator = Evaluator(buses[2], run, workers)
+        evaluator = Evaluator(buses[2], run, workers, progress)
         model = proposer_model("embedded", 0)
         roles = [
             Proposer(buses[0], run, model, base=source.verified.entries),
@@ -172,9 +169,7 @@ async def evaluate(
                 source, {"suite": suite, "tasks": list(tasks), "seeds": seeds, "arms": list(arms)}
             )
             for arm in arms:
-                results.append(
-                    await run_arm(evaluator, source.verified.name, 0, arm, chosen, states, progress)
-                )
+                results.append(await run_arm(evaluator, source.verified.name, 0, arm, chosen, states))
             await evaluator.say("run.finished", ev.RunFinished(reason="evaluated"), subject=run)
 
         await together(roles, work)

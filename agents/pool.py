@@ -21,6 +21,8 @@ from .errors import AgentError
 from .worker import Played, Rollout, work
 
 log = structlog.get_logger()
+WORLDS = "SKILL2REAL_WORLDS"  # how many scenes a worker keeps loaded
+SCENE_BYTES = 1.2e9
 RETRIES = 2  # a worker that dies is replaced, and the rollout played again from its start
 
 
@@ -66,6 +68,7 @@ class LocalPool:
     def _spawn(self) -> _Worker:
         for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
             os.environ.setdefault(variable, "1")  # read when a child loads numpy: one thread a worker
+        os.environ.setdefault(WORLDS, str(_scenes_a_worker(self.size)))
         ours, theirs = self._context.Pipe()
         process = self._context.Process(target=work, args=(theirs,), daemon=True)
         process.start()
@@ -135,6 +138,12 @@ class LocalPool:
         for worker in self._all:
             worker.process.join(timeout=5)
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _scenes_a_worker(workers: int) -> int:
+    """As many as fit into half of the machine's memory."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return max(2, int(0.5 * memory / workers / SCENE_BYTES))
 
 
 def _ask(worker: _Worker, rollout: Rollout) -> Played | Exception:

@@ -16,13 +16,14 @@ from ..replay.runs import find_run
 from ..replay.state import LEDGER
 from .config import RunConfig, parts
 from .crew import Link, linked, seats, together
+from .director import Progress
 from .errors import ConfigError, RunMismatch
 from .governor import Governor
 from .models import proposer_model
 from .pool import Pool, local_pool
 from .proposer import Proposer
 from .runner import Runner
-from .trainer import Progress, Trainer
+from .trainer import Trainer
 from .verifier import Verifier
 
 Report = Callable[[Progress], None]

@@ -1,7 +1,6 @@
 """The trainer: rounds of a layer, each of training episodes, reflection, trials, and a signed freeze."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import anyio
 import msgspec
@@ -11,7 +10,7 @@ from ..ledger import events as ev
 from ..ledger.bus import Bus
 from ..ledger.events import Event, Layer
 from .config import RunConfig
-from .director import Director, Job, Judgement
+from .director import Director, Job, Judgement, Progress
 from .errors import RunMismatch
 from .governor import arm_episode
 from .models.embedded.reflect import STAGES
@@ -19,15 +18,6 @@ from .packages import installed
 from .rounds import name_of
 
 PASSES = 3  # how often a stage is asked again while it yields candidates
-
-
-@dataclass(frozen=True)
-class Progress:
-    """One line for the person who watches."""
-
-    what: str
-    done: int = 0
-    total: int = 0
 
 
 class Trainer(Director):
@@ -41,10 +31,9 @@ class Trainer(Director):
         brain_tasks: list[ev.Task],
         progress: Callable[[Progress], None] = lambda progress: None,
     ) -> None:
-        super().__init__(bus, config.run, config.workers, config.verifier)
+        super().__init__(bus, config.run, config.workers, config.verifier, progress)
         self.config = config
         self.tasks: dict[Layer, list[ev.Task]] = {"cerebellum": tasks, "brain": brain_tasks}
-        self.progress = progress
         self._run_started: ev.RunStarted | None = None
         self._finished_run = False
         self._rounds: set[str] = set()
@@ -153,8 +142,8 @@ class Trainer(Director):
                 )
                 for task in tasks
             ]
-            judgements += await self.episodes(jobs)
-            self.progress(Progress(f"{name} practice", len(judgements), self.config.episodes * len(tasks)))
+            total = self.config.episodes * len(tasks)
+            judgements += await self.episodes(jobs, f"{name} practice", len(judgements), total)
         return judgements
 
     async def _stage(self, layer: Layer, name: str, stage: str) -> None:
@@ -187,8 +176,7 @@ class Trainer(Director):
                 for pair in planned.pairs
                 for side in (False, True)
             ]
-            self.progress(Progress(f"{candidate} trials", 0, len(jobs)))
-            await self.episodes(jobs)
+            await self.episodes(jobs, f"{candidate} trials")
             await self.until(lambda: candidate in self._verdicts)
         verdict = self._verdicts[candidate]
         self.progress(Progress(f"{candidate}: {verdict.verdict}, {verdict.reason}"))
