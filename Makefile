@@ -18,7 +18,8 @@ help:
 	@echo "make clean   remove $(VENV) and caches; runs/ stays"
 
 demo: $(VENV)/demo.stamp
-	$(BIN)/skill2real demo
+	@$(BIN)/skill2real demo
+	@echo; echo "For these commands: source $(BIN)/activate"
 
 setup: $(VENV)/demo.stamp
 

@@ -45,12 +45,9 @@ def show_training(result: "TrainResult") -> RenderableType:
     return stack(
         heading(f"Run {result.run}", count(result.skills, "skill"), str(result.path)),
         show_checkpoints(state_at(result.path)),
-        block(
-            [
-                f"skill2real audit {result.run}     what was accepted, what was not, and why",
-                f"skill2real replay {result.run}    the run as a whole",
-            ],
-            by=2,
+        _next(
+            (f"audit {result.run}", "what was accepted, what was not, and why"),
+            (f"replay {result.run}", "the run as a whole"),
         ),
     )
 
@@ -101,15 +98,18 @@ def show_demo(result: "DemoResult") -> RenderableType:
         show_evaluations(result.results),
         show_deployment(result.deployed),
         heading("Verified", f"ledger of {result.run}: {'sound' if result.ledger_sound else 'NOT sound'}"),
-        block(
-            [
-                f"skill2real audit {result.run}                 every candidate, with its verdict",
-                f"skill2real replay {result.run} --at C1        the memory at a checkpoint",
-                f"skill2real verify {result.bundle}    what a robot's computer checks before it moves",
-            ],
-            by=2,
+        _next(
+            (f"audit {result.run}", "every candidate, with its verdict"),
+            (f"replay {result.run} --at C1", "the memory at a checkpoint"),
+            (f"verify {result.bundle}", "what a robot's computer checks before it moves"),
         ),
     )
+
+
+def _next(*commands: tuple[str, str]) -> RenderableType:
+    """Commands to go on with."""
+    rows = [(f"skill2real {command}", what) for command, what in commands]
+    return Group(heading("To go on"), table(("", ""), rows))
 
 
 def _learned(entries: Sequence[Entry]) -> RenderableType:
