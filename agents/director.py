@@ -5,6 +5,7 @@ What the ledger already holds is not done again: every step looks there first, s
 interrupted goes on where it stopped, by the same code.
 """
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from ..ledger.bus import Bus
 from ..ledger.events import Event, Purpose
 from ..replay.memory import MemoryFold
 from .actor import Role
+from .chain import Chains
+from .errors import RolloutFailed
 
 
 @dataclass(frozen=True)
@@ -70,15 +73,25 @@ class Director(Role):
         self._changed = anyio.Condition()
         self.memory = MemoryFold()
         self.memory_seq = 0
+        self._chains = Chains()
         self._attempts: dict[str, int] = {}
         self._finished: dict[str, str] = {}
         self._outcomes: dict[str, ev.OutcomeMeasured] = {}
         self._critiques: dict[str, ev.CritiqueWritten] = {}
         self.evaluated: dict[str, ev.EvaluationFinished] = {}
+        self._stopped: dict[str, str] = {}  # episodes that could not be played, and why
         self.ready = anyio.Event()
+        self._heard = time.monotonic()
+
+    @property
+    def quiet(self) -> float:
+        """Seconds since the last new event."""
+        return time.monotonic() - self._heard
 
     def hear(self, seq: int, event: Event) -> None:
         self.memory.hear(seq, event)
+        if not self._chains.follow(event):
+            return
         match event.type:
             case "memory.changed":
                 self.memory_seq = seq
@@ -87,6 +100,10 @@ class Director(Role):
             case "episode.finished":
                 finished: ev.EpisodeFinished = ev.payload(event)
                 self._finished[event.subject] = finished.status
+            case "safety.stopped":
+                self._stopped[event.subject] = ev.payload(event).message
+            case "run.resumed":  # what could not be played is tried again
+                self._finished = {id: how for id, how in self._finished.items() if how != "stopped"}
             case "outcome.measured":
                 self._outcomes[event.subject] = ev.payload(event)
             case "evaluation.finished":
@@ -95,6 +112,7 @@ class Director(Role):
                 self._critiques[event.subject] = ev.payload(event)
 
     async def react(self, seq: int, event: Event) -> None:
+        self._heard = time.monotonic()
         await self._wake()
 
     async def catch_up(self) -> None:
@@ -131,9 +149,9 @@ class Director(Role):
         )
 
     async def episode(self, job: Job) -> Judgement:
-        """Run one episode, unless the ledger has it."""
+        """Run one episode, unless the ledger has it. Raises RolloutFailed where it could not be played."""
         if not self._done(job):
-            if job.id not in self._finished:
+            if job.id not in self._finished or job.id not in self._outcomes:
                 started = ev.EpisodeStarted(
                     task=job.task,
                     state=job.state,
@@ -145,6 +163,8 @@ class Director(Role):
                 )
                 await self.say("episode.started", started, subject=job.id)
             await self.until(lambda: self._done(job))
+        if self._finished[job.id] == "stopped" and job.purpose != "deploy":
+            raise RolloutFailed(f"episode {job.id} could not be played: {self._stopped.get(job.id, '')}")
         return self.judgement(job.id)
 
     async def episodes(

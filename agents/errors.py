@@ -13,5 +13,9 @@ class MissingError(AgentError):
     """Something the run needs is not there: a library, a device, a key."""
 
 
+class RolloutFailed(AgentError):
+    """An episode could not be played to its end, for reasons that are not the program's."""
+
+
 class RunMismatch(AgentError):
     """A run of this name exists with another configuration."""

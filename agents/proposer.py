@@ -5,6 +5,7 @@ from ..ledger.bus import Bus
 from ..ledger.events import Entry, Event
 from ..replay.memory import MemoryFold
 from .actor import Role
+from .chain import Chains
 from .models.base import Candidate, EpisodeView, ProposerModel, Turn
 from .rounds import before, layer_of
 
@@ -20,6 +21,7 @@ class Proposer(Role):
         self.model = model
         self._base = base
         self._memory = MemoryFold()
+        self._chains = Chains()
         self._episodes: dict[str, EpisodeView] = {}
         self._evidence: list[EpisodeView] = []
         self._request: Event | None = None
@@ -27,6 +29,8 @@ class Proposer(Role):
 
     def hear(self, seq: int, event: Event) -> None:
         self._memory.hear(seq, event)
+        if not self._chains.follow(event):
+            return
         episode = self._episodes.get(event.subject)
         match event.type:
             case "episode.started":
@@ -66,18 +70,27 @@ class Proposer(Role):
         episode = self._episodes.get(event.subject)
         if event.type == "candidates.requested":
             await self._reflect(event)
-        elif event.type == "episode.started" and episode:
-            await self._propose(episode, event)
-        elif event.type in ("program.executed", "program.rejected") and episode and not episode.finished:
-            turn = episode.turns[-1].proposed
-            if not turn.last and turn.turn + 1 < episode.started.turns:
-                await self._propose(episode, event)
+        elif episode and event.id == self._chains.last(episode.id):
+            await self._answer(episode)
 
     async def catch_up(self) -> None:
+        for episode in list(self._episodes.values()):
+            await self._answer(episode)
         if self._request is not None:
             await self._reflect(self._request)
 
-    async def _propose(self, episode: EpisodeView, event: Event) -> None:
+    async def _answer(self, episode: EpisodeView) -> None:
+        """Propose a program where it is this role's turn."""
+        if episode.finished:
+            return
+        if episode.turns:
+            turn = episode.turns[-1]
+            played = turn.executed is not None or turn.rejected is not None
+            if not played or turn.proposed.last or turn.proposed.turn + 1 >= episode.started.turns:
+                return
+        await self._propose(episode, cause=self._chains.last(episode.id))
+
+    async def _propose(self, episode: EpisodeView, cause: str) -> None:
         wanted = episode.started.memory
         if self._base:
             memory = tuple(entry for entry in self._base if entry.layer in wanted.layers)
@@ -88,7 +101,7 @@ class Proposer(Role):
         data = ev.ProgramProposed(
             turn=len(episode.turns), source=answer.source, last=answer.last, choices=answer.choices
         )
-        await self.say("program.proposed", data, subject=episode.id, cause=event.id)
+        await self.say("program.proposed", data, subject=episode.id, cause=cause)
 
     def _before(self, started: ev.EpisodeStarted) -> list[EpisodeView]:
         """Evidence of earlier batches, in an order that does not depend on who finished first."""

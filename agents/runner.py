@@ -1,21 +1,21 @@
 """The runner: plays proposed programs on the rollout pool, and says in public what they showed.
 
 An episode is deterministic, so programs that were played before from the same initial state are not played
-again:
-the earlier result is repeated, and the event says so. Pictures of training, evaluation and deployment are
-kept as blobs beside the ledger. Ground truth leaves here in privileged events only.
+again: the earlier result is repeated, and the event says so. Pictures of training, evaluation and deployment
+are kept as blobs beside the ledger. Ground truth leaves here in privileged events only.
 """
 
 import asyncio
 import hashlib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from ..ledger import events as ev
 from ..ledger.blobs import Blobs
 from ..ledger.bus import Bus
 from ..ledger.events import Event
 from .actor import Role, log
-from .errors import AgentError
+from .chain import Chains
+from .errors import AgentError, MissingError
 from .pool import Pool
 from .worker import Played, Rollout
 
@@ -24,7 +24,17 @@ from .worker import Played, Rollout
 class _Episode:
     started: ev.EpisodeStarted
     sources: tuple[str, ...] = ()
-    proposed: dict[int, Event] = field(default_factory=dict)
+    waiting: Event | None = None  # the program whose result was not said yet
+    ended: Event | None = None  # the program whose result was said, but not yet how the episode ended
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What was played before, with the names of its pictures and the event that says it."""
+
+    played: Played
+    pictures: tuple[str, ...]
+    event: str
 
 
 class Runner(Role):
@@ -34,47 +44,65 @@ class Runner(Role):
         super().__init__(bus, run)
         self.pool = pool
         self._blobs = blobs
+        self._chains = Chains()
         self._open: dict[str, _Episode] = {}
-        self._memo: dict[str, tuple[Played, str]] = {}  # what was played → result, and the event that says it
+        self._memo: dict[str, _Known] = {}  # by the programs and where they were played
 
     def hear(self, seq: int, event: Event) -> None:
-        if event.type == "episode.started":
-            self._open[event.subject] = _Episode(ev.payload(event))
-        elif event.type == "episode.finished":
-            self._open.pop(event.subject, None)
-        elif event.type == "run.resumed":
-            self._open.clear()
+        if not self._chains.follow(event):
+            return
+        episode = self._open.get(event.subject)
+        match event.type:
+            case "episode.started":
+                self._open[event.subject] = _Episode(ev.payload(event))
+            case "program.proposed" if episode:
+                episode.sources = (*episode.sources, ev.payload(event).source)
+                episode.waiting = event
+            case "program.executed" | "program.rejected" if episode:
+                episode.waiting, episode.ended = None, episode.waiting
+            case "episode.finished":
+                self._open.pop(event.subject, None)
+            case "run.resumed":
+                self._open.clear()
 
     async def react(self, seq: int, event: Event) -> None:
-        if event.type == "program.proposed" and event.subject in self._open:
-            self.start(self._play(event))
+        episode = self._open.get(event.subject)
+        if event.type == "program.proposed" and episode and episode.waiting is event:
+            self.start(self._play(event, episode))
 
-    async def _play(self, event: Event) -> None:
+    async def catch_up(self) -> None:
+        for episode in self._open.values():
+            unsaid = episode.waiting or episode.ended
+            if unsaid is not None:
+                self.start(self._play(unsaid, episode))
+
+    async def _play(self, event: Event, episode: _Episode) -> None:
         proposed: ev.ProgramProposed = ev.payload(event)
-        episode = self._open[event.subject]
-        episode.sources = (*episode.sources, proposed.source)
         task = episode.started.task
         last = proposed.last or proposed.turn + 1 >= episode.started.turns
+        if episode.waiting is None and not last:
+            return
         rollout = Rollout(task.suite, task.parts, episode.started.state, episode.sources, last, task.scene)
         key = _key(rollout)
         known = self._memo.get(key)
         if known is None:
             try:
                 played = await self.pool.play(rollout)
+            except MissingError:
+                raise  # nothing can be played here: the episode waits for a runner that can
             except AgentError as error:
                 log.error("rollout failed", episode=event.subject, error=str(error))
                 await self._give_up(event, str(error))
                 return
-            repeats = ""
+            pictures = await self._keep(played) if episode.started.purpose != "trial" else ()
+            said = self._result(event, proposed.turn, played, "", pictures)
+            self._memo[key] = _Known(replace(played, pictures=()), pictures, said.id)
         else:
-            played, repeats = known
-        pictures = await self._keep(played) if episode.started.purpose != "trial" else ()
-        said = self._result(event, proposed.turn, played, repeats, pictures)
-        messages = [said]
+            played = known.played
+            said = self._result(event, proposed.turn, played, known.event, known.pictures)
+        messages = [said] if episode.waiting is not None else []
         if last:
-            messages += self._ending(event, proposed.turn, played, task)
-        if known is None:
-            self._memo[key] = (played, said.id)
+            messages += self._ending(event, proposed.turn, played)
         await self.bus.publish(*messages)
 
     async def _keep(self, played: Played) -> tuple[str, ...]:
@@ -109,7 +137,7 @@ class Runner(Role):
         )
         return self.event("program.executed", executed, subject=event.subject, cause=event.id, blobs=pictures)
 
-    def _ending(self, event: Event, turn: int, played: Played, task: ev.Task) -> list[Event]:
+    def _ending(self, event: Event, turn: int, played: Played) -> list[Event]:
         assert played.outcome is not None
         status = "rejected" if played.result.rejected else "error" if played.result.error else "done"
         finished = ev.EpisodeFinished(

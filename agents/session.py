@@ -1,9 +1,11 @@
 """A training run from start to end, a snapshot by hand, and what a run will cost."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+import anyio
 import msgspec
 
 from ..backends.api import API_HASH
@@ -18,17 +20,14 @@ from .config import RunConfig, parts
 from .crew import Link, linked, seats, together
 from .director import Progress
 from .errors import ConfigError, RunMismatch
-from .governor import Governor
-from .models import proposer_model
 from .pool import Pool, local_pool
-from .proposer import Proposer
-from .runner import Runner
+from .roles import RoleName, make_role, wanted
 from .trainer import Trainer
-from .verifier import Verifier
 
 Report = Callable[[Progress], None]
 SECONDS_AN_EPISODE = 1.5  # core-seconds, seen on two cores without a GPU
 CANDIDATES_A_ROUND = 4
+QUIET_SECONDS = 30.0  # without an event before the trainer says whom it waits for
 
 
 @dataclass(frozen=True)
@@ -73,9 +72,17 @@ def check_states(config: RunConfig, tasks: list[ev.Task]) -> None:
 
 
 async def train(
-    config: RunConfig, home: Path, broker: str | None, resume: bool, progress: Report = lambda progress: None
+    config: RunConfig,
+    home: Path,
+    broker: str | None,
+    resume: bool,
+    progress: Report = lambda progress: None,
+    external: frozenset[RoleName] = frozenset(),
 ) -> TrainResult:
-    """Train, freeze and sign. Raises RunMismatch where the run exists and is not to be resumed."""
+    """Train, freeze and sign. `external`: roles that are processes of their own behind the broker.
+
+    Raises RunMismatch where the run exists and is not to be resumed.
+    """
     tasks = resolve(config.suite, config.tasks)
     brain_tasks = resolve(config.suite, config.brain_tasks or config.tasks)
     check_states(config, tasks + brain_tasks)
@@ -84,8 +91,11 @@ async def train(
         raise RunMismatch(
             f"there is a run {config.run} in {home} already; go on with --resume, or choose another --run"
         )
-    async with linked(home, broker) as link, local_pool(config.workers) as pool:
-        trainer = await crew_train(link, config, tasks, brain_tasks, pool, progress)
+    async with linked(home, broker) as link, AsyncExitStack() as stack:
+        pool = None if "runner" in external else await stack.enter_async_context(local_pool(config.workers))
+        trainer = await crew_train(
+            link, config, tasks, brain_tasks, pool, progress, resume=resume, external=external
+        )
     return TrainResult(config.run, path, trainer.checkpoints(), len(trainer.memory.entries))
 
 
@@ -94,31 +104,53 @@ async def crew_train(
     config: RunConfig,
     tasks: list[ev.Task],
     brain_tasks: list[ev.Task],
-    pool: Pool,
+    pool: Pool | None,
     progress: Report,
     afterwards: Callable[[Trainer], Awaitable[None]] | None = None,
+    *,
+    resume: bool = True,
+    external: frozenset[RoleName] = frozenset(),
 ) -> Trainer:
-    """Run all roles in this process until training, and what comes `afterwards`, is done."""
+    """Run all roles but the external ones in this process until training, and what comes `afterwards`, is
+    done. Without a runner here there is no need for a pool."""
     run = config.run
-    async with seats(link, run, "proposer", "runner", "verifier", "governor", "trainer") as buses:
-        proposer_bus, runner_bus, verifier_bus, governor_bus, trainer_bus = buses
-        trainer = Trainer(trainer_bus, config, tasks, brain_tasks, progress)
+    inside = [name for name in wanted(config) if name not in external]
+    outside = [name for name in wanted(config) if name in external]
+    async with seats(link, run, "trainer", *inside) as (bus, *buses):
+        trainer = Trainer(bus, config, tasks, brain_tasks, progress)
         roles = [
-            Proposer(proposer_bus, run, proposer_model(config.proposer_model, config.seed)),
-            Runner(runner_bus, run, pool, link.blobs(run)),
-            Governor(governor_bus, run, gated=config.governor, verified=config.verifier),
-            trainer,
+            make_role(name, bus, config, pool, link.blobs(run))
+            for name, bus in zip(inside, buses, strict=True)
         ]
-        if config.verifier:
-            roles.append(Verifier(verifier_bus, run))
 
         async def work() -> None:
             await trainer.train()
             if afterwards is not None:
                 await afterwards(trainer)
 
-        await together(roles, work)
+        async def begin() -> None:
+            await trainer.open(resume)  # before the roles listen: they need not take up what is dead by then
+            async with anyio.create_task_group() as group:
+                if outside:
+                    group.start_soon(_remind, trainer, outside)
+                await together(roles, work)
+                group.cancel_scope.cancel()
+
+        await together([trainer], begin)
         return trainer
+
+
+async def _remind(trainer: Trainer, outside: list[RoleName]) -> None:
+    """Say whom the trainer waits for when nothing is heard: it cannot see whether they are there."""
+    while True:
+        await anyio.sleep(QUIET_SECONDS)
+        if trainer.quiet > QUIET_SECONDS:
+            trainer.progress(
+                Progress(
+                    f"nothing heard for {trainer.quiet:.0f} s; is there an agent for each of "
+                    f"{', '.join(outside)}? Start one with `skill2real agent ROLE --run {trainer.run}`"
+                )
+            )
 
 
 async def freeze(run: str, home: Path, layer: ev.Layer, name: str, broker: str | None) -> None:

@@ -71,10 +71,7 @@ class Trainer(Director):
                 self._signed.add(event.subject)
 
     async def train(self) -> None:
-        """Run to the end, from wherever the ledger stands. Raises RunMismatch for a run of another
-        configuration."""
-        await self.ready.wait()
-        await self._open()
+        """Run to the end, from wherever the ledger stands, once it is open."""
         plan: tuple[tuple[Layer, int], ...] = (
             ("cerebellum", self.config.cerebellum_rounds),
             ("brain", self.config.brain_rounds),
@@ -85,7 +82,10 @@ class Trainer(Director):
         if not self._finished_run:
             await self.say("run.finished", ev.RunFinished(reason="all rounds closed"), subject=self.run)
 
-    async def _open(self) -> None:
+    async def open(self, resume: bool = True) -> None:
+        """Begin the run, or take it up again where that is allowed. Raises RunMismatch where it is not, and
+        for a run of another configuration."""
+        await self.ready.wait()
         config = msgspec.json.decode(msgspec.json.encode(self.config))  # as it stands in the ledger
         if self._run_started is None:
             started = ev.RunStarted(
@@ -93,13 +93,16 @@ class Trainer(Director):
             )
             await self.say("run.started", started, subject=self.run)
             return
+        if not resume:
+            raise RunMismatch(
+                f"there is a run {self.run} already; go on with --resume, or choose another --run"
+            )
         recorded = self._run_started.config
         differ = [k for k, v in config.items() if k != "workers" and recorded.get(k) != v]
         if differ:
             raise RunMismatch(
                 f"run {self.run} was started with another {', '.join(differ)}; resume it with the same "
-                "flags, "
-                "or choose another --run name"
+                "flags, or choose another --run name"
             )
         await self.say("run.resumed", ev.RunResumed(packages=installed()), subject=self.run)
         self._finished_run = False

@@ -7,6 +7,7 @@ from ..ledger import events as ev
 from ..ledger.bus import Bus
 from ..ledger.events import Event
 from .actor import Role, log
+from .chain import Chains
 from .diagnosis import diagnose
 from .leaks import leak
 from .models.base import EpisodeView, Turn
@@ -28,9 +29,12 @@ class Verifier(Role):
 
     def __init__(self, bus: Bus, run: str) -> None:
         super().__init__(bus, run)
+        self._chains = Chains()
         self._open: dict[str, _Open] = {}
 
     def hear(self, seq: int, event: Event) -> None:
+        if not self._chains.follow(event):
+            return
         id = event.subject
         if event.type == "episode.started":
             started: ev.EpisodeStarted = ev.payload(event)

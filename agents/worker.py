@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.episode import World
+from ..backends.errors import SandboxUnavailable
 from ..backends.operations import CellOperations
 from ..backends.sandbox import Sandbox, Session
 from ..backends.sim import suites
+from ..backends.sim.errors import RenderingMissing, SimulatorMissing
 from ..backends.sim.world import WorldCache
 from ..backends.trace import ProgramResult
-from .errors import AgentError
+from .errors import AgentError, MissingError
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,11 @@ class Worker:
         return open_one.play(rollout)
 
 
+def _described(error: BaseException) -> str:
+    said = f"{type(error).__name__}: {error}"
+    return f"{said} ({_described(error.__cause__)})" if error.__cause__ is not None else said
+
+
 def work(pipe: Connection) -> None:
     """Body of a worker process: one rollout in, one answer out, until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
@@ -131,6 +138,8 @@ def work(pipe: Connection) -> None:
         try:
             worker = worker or Worker()
             answer = worker.play(rollout)
+        except (RenderingMissing, SimulatorMissing, SandboxUnavailable) as error:
+            answer = MissingError(str(error))
         except Exception as error:
-            answer = AgentError(f"{type(error).__name__}: {error}")
+            answer = AgentError(_described(error))
         pipe.send(answer)
