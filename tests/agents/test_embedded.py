@@ -199,3 +199,11 @@ def test_entries_read_as_english() -> None:
         "To grasp a thing about 7 cm long, 7 cm wide and 9 cm high: by its centre"
     )
     assert all(entry.when.endswith(".") for entry in entries)
+
+
+def test_entries_of_another_model_are_passed_over() -> None:
+    foreign = [
+        ev.Entry(id="grasp/x", layer="cerebellum", kind="grasp", when="w", template="", state={"tip": "low"}),
+        ev.Entry(id="poem/x", layer="brain", kind="poem", when="w", template="", state={}),
+    ]
+    assert Skills(tuple(foreign)).grasp((0.06, 0.06, 0.09, 0.0, 0.0)) is None

@@ -13,6 +13,16 @@ MATCH = 4.5  # farthest appearance that still counts as the same thing
 TIE = 2.0  # as close as this to the best match is a tie
 
 
+NEEDS = {
+    "appearance": {"noun", "prototypes"},
+    "grasp": {"variant", "exemplars", "radius"},
+    "release": {"relation", "noun", "variant"},
+    "word": {"word", "selection"},
+    "order": {"rule"},
+    "room": {"place"},
+}
+
+
 @dataclass(frozen=True)
 class Rule:
     """A variant with the entry that gave it ("" for a default)."""
@@ -33,6 +43,8 @@ class Skills:
         self.room: Rule | None = None
         for entry in memory:
             state = entry.state
+            if not NEEDS.get(entry.kind, {""}) <= state.keys():
+                continue  # another model's skill: text that this one cannot read
             if entry.kind == "appearance":
                 self.nouns[state["noun"]] = (entry.id, [tuple(p) for p in state["prototypes"]])
             elif entry.kind == "grasp":
