@@ -75,7 +75,7 @@ def compare(trials: list[ev.TrialFinished], completion: bool) -> ev.Statistic:
         with_candidate=with_candidate,
         wins=wins,
         losses=losses,
-        p=round(mcnemar(wins, losses), 6),
+        p=mcnemar(wins, losses),
         interval_without=_rounded(wilson(without, len(sides))),
         interval_with=_rounded(wilson(with_candidate, len(sides))),
     )
