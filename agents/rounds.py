@@ -1,7 +1,12 @@
-"""Names and order of rounds: C1, C2, … for the Cerebellum, then B1, B2, … for the Brain."""
+"""Names, order and stages of rounds: C1, C2, … for the Cerebellum, then B1, B2, … for the Brain."""
 
 from ..ledger.events import EpisodeStarted, Layer
 
+# In which order a round reflects: each stage stands on what the one before it brought into memory.
+STAGES: dict[Layer, tuple[str, ...]] = {
+    "cerebellum": ("nouns", "grasps", "releases"),
+    "brain": ("words", "order", "room"),
+}
 LETTERS: dict[Layer, str] = {"cerebellum": "C", "brain": "B"}
 
 

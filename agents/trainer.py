@@ -13,9 +13,8 @@ from .config import RunConfig
 from .director import Director, Job, Judgement, Progress
 from .errors import RunMismatch
 from .governor import arm_episode
-from .models.embedded.reflect import STAGES
 from .packages import installed
-from .rounds import name_of
+from .rounds import STAGES, name_of
 
 PASSES = 3  # how often a stage is asked again while it yields candidates
 

@@ -33,10 +33,6 @@ from .variants import (
     alike,
 )
 
-STAGES: dict[str, tuple[str, ...]] = {
-    "cerebellum": ("nouns", "grasps", "releases"),
-    "brain": ("words", "order", "room"),
-}
 GAIN = 0.12  # predicted gain that a variant must promise
 SUPPORT = 1.5  # successful tries of a variant, those of its like in part
 CLUSTER = 0.03  # metres: shapes nearer than this are treated alike
