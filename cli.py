@@ -14,7 +14,7 @@ from click.core import ParameterSource
 
 from . import __version__
 from .agents import console, exits
-from .agents.config import STATES, load
+from .agents.config import ROLES, STATES, RoleName, load
 from .agents.interrupt import run as run_until_done
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -113,6 +113,18 @@ workers_option = click.option(
 )
 
 
+def check_roles(ctx: click.Context, option: click.Parameter, text: str | None) -> frozenset[RoleName]:
+    """Roles by name, separated by commas."""
+    names = [name.strip() for name in text.split(",")] if text else []
+    if unknown := [name for name in names if name not in ROLES]:
+        raise click.BadParameter(
+            f"there is no role {unknown[0]!r}; name some of {', '.join(ROLES)}, separated by commas",
+            ctx,
+            option,
+        )
+    return frozenset(name for name in ROLES if name in names)
+
+
 def go_on_with(command: str) -> None:
     """What to tell whoever interrupts this command."""
     ctx = click.get_current_context()
@@ -178,12 +190,19 @@ def demo(home: Path, as_json: bool, workers: int) -> None:
 @click.option("--governor/--no-governor", default=None, help="Whether candidates must pass trials.")
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run.")
 @click.option("--dry-run", is_flag=True, help="Only tell episodes, trials and time.")
+@click.option(
+    "--external",
+    metavar="ROLE,ROLE",
+    callback=check_roles,
+    help="Roles that are not played here: each is a `skill2real agent` behind the broker.",
+)
 @broker_option
 @reading
 def train(
     file: Path | None,
     resume: bool,
     dry_run: bool,
+    external: frozenset[RoleName],
     broker: str | None,
     home: Path,
     as_json: bool,
@@ -197,6 +216,8 @@ def train(
     given = {name: value for name, value in flags.items() if value not in (None, ())}
     if resume and not given.get("run"):
         raise click.UsageError("--resume needs --run NAME; `skill2real runs` lists the interrupted ones.")
+    if external and broker is None:
+        raise click.UsageError("--external needs --broker URL: agents elsewhere cannot reach another bus.")
     recorded = recorded_config(home, given["run"]) if resume and broker is None and file is None else {}
     if file is None and "suite" not in {**recorded, **given}:
         raise click.UsageError("Say what to learn with --suite S; `skill2real suites` lists them.")
@@ -211,7 +232,7 @@ def train(
         return
     go_on_with(f"train --run {config.run} --resume")
     with console.Watch(f"Run {config.run} in {home}") as watch:
-        result = run_until_done(session.train(config, home, broker, resume, watch))
+        result = run_until_done(session.train(config, home, broker, resume, watch, external))
     print_result(result, as_json, show_training)
 
 
@@ -246,16 +267,25 @@ def runs(home: Path, as_json: bool) -> None:
 @click.argument("run")
 @click.option("--at", "point", metavar="SEQ|TIME|CHECKPOINT", default="end", help="Default: the end.")
 @click.option("--diff", "points", nargs=2, metavar="A B", help="What changed from one point to another.")
+@click.option("--again", "episode", metavar="EPISODE", help="Play an episode again and compare its states.")
 @reading
-def replay(run: str, point: str, points: tuple[str, str] | None, home: Path, as_json: bool) -> None:
-    """Show a run as it stood at any point, or the difference of two points."""
+def replay(
+    run: str, point: str, points: tuple[str, str] | None, episode: str | None, home: Path, as_json: bool
+) -> None:
+    """Show a run as it stood at any point, or the difference of two points, or play an episode again."""
+    from .replay.again import play_again
     from .replay.diff import diff
     from .replay.runs import find_run
-    from .replay.show import show_diff, show_state, to_json
+    from .replay.show import show_again, show_diff, show_state, to_json
     from .replay.state import state_at
 
     path = find_run(home, run)
-    if points:
+    if episode:
+        again = play_again(path, episode)
+        print_result(again, as_json, show_again)
+        if not again.same:
+            sys.exit(exits.REFUSED)
+    elif points:
         print_result(diff(state_at(path, points[0]), state_at(path, points[1])), as_json, show_diff)
     else:
         state = state_at(path, point)
@@ -489,6 +519,33 @@ def serve(host: str, port: int, broker: str | None, home: Path) -> None:
         console.say(f"Serving the runs in {home} at {url}; stop with Ctrl-C.")
 
     asyncio.run(run_service(home, host=host, port=port, broker=broker, key=signing_key(), started=started))
+
+
+@cli.command()
+@click.argument("role", type=click.Choice(ROLES))
+@click.option("--run", required=True, metavar="NAME", help="The training run; it need not have begun.")
+@click.option(
+    "--broker",
+    required=True,
+    metavar="URL",
+    callback=check_broker,
+    envvar="SKILL2REAL_BROKER",
+    show_envvar=True,
+    help="An MQTT broker with `skill2real serve` behind it.",
+)
+@click.option("--workers", type=click.IntRange(1), help="Of a runner; default: as many as the run says.")
+def agent(role: RoleName, run: str, broker: str, workers: int | None) -> None:
+    """Be one role of a training run, in a process of its own, until the run is finished.
+
+    The password comes from SKILL2REAL_BROKER_PASSWORD (this role's own), or SKILL2REAL_BROKER_SECRET.
+    `train --external` leaves the role out.
+    """
+    from .agents.lookup import check_run_name
+    from .agents.standalone import serve_role
+
+    check_run_name(run)
+    click.get_current_context().find_root().obj = " Start the same command again to go on."
+    run_until_done(serve_role(role, run, broker, workers, console.say))
 
 
 @cli.command("broker-acl")

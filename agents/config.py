@@ -3,7 +3,7 @@
 import tomllib
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final, Literal, get_args
 
 import msgspec
 
@@ -11,6 +11,9 @@ from .errors import ConfigError
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[int, msgspec.Meta(ge=1)]
+
+RoleName = Literal["proposer", "runner", "verifier", "governor"]
+ROLES: Final[tuple[RoleName, ...]] = get_args(RoleName)  # besides the trainer
 
 MODELS = ("embedded",)
 STATES = {"train": (0, 4), "trial": (5, 29), "eval": (30, 49)}
@@ -44,6 +47,11 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         ranges = sorted(self.states.values())
         if any(a > b for a, b in ranges) or any(p[1] >= q[0] for p, q in pairwise(ranges)):
             raise ValueError("states must be three ranges [first, last] that do not overlap")
+
+    @property
+    def roles(self) -> tuple[RoleName, ...]:
+        """The roles that this run has: without a Verifier nobody writes critiques."""
+        return tuple(name for name in ROLES if name != "verifier" or self.verifier)
 
 
 def parts(task: str) -> tuple[int, ...]:

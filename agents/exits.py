@@ -45,6 +45,7 @@ _CODES: Final[tuple[tuple[int, tuple[type[Exception], ...]], ...]] = (
             UnknownName,
             UnknownSuite,
             UnknownTask,
+            replay.NotPlayable,
             replay.UnknownRun,
             replay.UnknownPoint,
             replay.UnknownCandidate,

@@ -17,11 +17,11 @@ from typing import Protocol
 
 import structlog
 
+from ..backends.sim.rollout import Played, Rollout
 from .errors import AgentError
-from .worker import Played, Rollout, work
+from .worker import WORLDS, work
 
 log = structlog.get_logger()
-WORLDS = "SKILL2REAL_WORLDS"  # how many scenes a worker keeps loaded
 SCENE_BYTES = 1.2e9
 RETRIES = 2  # a worker that dies is replaced, and the rollout played again from its start
 

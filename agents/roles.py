@@ -1,25 +1,15 @@
 """The roles of a run by name, as its configuration wants them: here, or in processes of their own."""
 
-from typing import Final, Literal, get_args
-
 from ..ledger.blobs import Blobs
 from ..ledger.bus import Bus
 from .actor import Role
-from .config import RunConfig
+from .config import RoleName, RunConfig
 from .governor import Governor
 from .models import proposer_model
 from .pool import Pool
 from .proposer import Proposer
 from .runner import Runner
 from .verifier import Verifier
-
-RoleName = Literal["proposer", "runner", "verifier", "governor"]
-ROLES: Final[tuple[RoleName, ...]] = get_args(RoleName)
-
-
-def wanted(config: RunConfig) -> tuple[RoleName, ...]:
-    """The roles that a run has: without a Verifier nobody writes critiques."""
-    return tuple(name for name in ROLES if name != "verifier" or config.verifier)
 
 
 def make_role(

@@ -9,6 +9,7 @@ import asyncio
 import hashlib
 from dataclasses import dataclass, replace
 
+from ..backends.sim.rollout import Played, Rollout
 from ..ledger import events as ev
 from ..ledger.blobs import Blobs
 from ..ledger.bus import Bus
@@ -17,7 +18,6 @@ from .actor import Role, log
 from .chain import Chains
 from .errors import AgentError, MissingError
 from .pool import Pool
-from .worker import Played, Rollout
 
 
 @dataclass

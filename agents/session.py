@@ -16,12 +16,12 @@ from ..replay.fold import feed
 from ..replay.memory import MemoryFold
 from ..replay.runs import find_run
 from ..replay.state import LEDGER
-from .config import RunConfig, parts
+from .config import RoleName, RunConfig, parts
 from .crew import Link, linked, seats, together
 from .director import Progress
 from .errors import ConfigError, RunMismatch
 from .pool import Pool, local_pool
-from .roles import RoleName, make_role, wanted
+from .roles import make_role
 from .trainer import Trainer
 
 Report = Callable[[Progress], None]
@@ -114,8 +114,8 @@ async def crew_train(
     """Run all roles but the external ones in this process until training, and what comes `afterwards`, is
     done. Without a runner here there is no need for a pool."""
     run = config.run
-    inside = [name for name in wanted(config) if name not in external]
-    outside = [name for name in wanted(config) if name in external]
+    inside = [name for name in config.roles if name not in external]
+    outside = [name for name in config.roles if name in external]
     async with seats(link, run, "trainer", *inside) as (bus, *buses):
         trainer = Trainer(bus, config, tasks, brain_tasks, progress)
         roles = [

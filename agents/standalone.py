@@ -8,11 +8,11 @@ import msgspec
 from ..ledger import events as ev
 from ..ledger.bus import Bus
 from ..ledger.credentials import password_from_environment
-from .config import RunConfig
+from .config import RoleName, RunConfig
 from .crew import Link, together
 from .errors import RunMismatch
 from .pool import local_pool
-from .roles import RoleName, make_role, wanted
+from .roles import make_role
 
 Report = Callable[[str], None]
 
@@ -31,7 +31,7 @@ async def serve_role(
         bus = await stack.enter_async_context(link.bus(run, name))
         report(f"The {name} waits for run {run} at {broker}.")
         config = await _config(bus)
-        if name not in wanted(config):
+        if name not in config.roles:
             raise RunMismatch(f"run {run} was started without a {name}; there is nothing to do")
         report(f"The {name} serves run {run}.")
         pool = (

@@ -31,3 +31,7 @@ class UnknownRun(ReplayError):
 
 class MemoryMismatch(ReplayError):
     """The memory that was asked for has another hash than the one that came with the request."""
+
+
+class NotPlayable(ReplayError):
+    """An episode that does not exist or did not finish."""

@@ -7,6 +7,7 @@ import msgspec
 from rich.console import Group, RenderableType
 
 from ..ledger.events import Entry
+from .again import Again
 from .audit import CandidateLine, CandidateStory, SkillStory
 from .diff import Diff, EntryChange
 from .layout import (
@@ -65,6 +66,23 @@ def show_runs(lines: Sequence[RunLine]) -> RenderableType:
     ]
     columns = ("run", "state", "began", ">took", ">events", ">episodes", ">accepted", ">rejected", ">skills")
     return table((*columns, "checkpoints"), rows)
+
+
+def show_again(again: Again) -> RenderableType:
+    """An episode that was played again, beside its record."""
+    rows = [
+        ("start", again.recorded_start[:16], again.start[:16]),
+        ("end", again.recorded_end[:16], again.end[:16]),
+    ]
+    verdict = (
+        "the same to the bit"
+        if again.same
+        else "NOT the same: another version or machine, or a changed program"
+    )
+    return Group(
+        heading(again.episode, again.instruction, f"state {again.state}", verdict),
+        table(("state of the simulator", "recorded", "now"), rows),
+    )
 
 
 def show_state(state: State) -> RenderableType:

@@ -27,6 +27,8 @@ from skill2real.ledger.credentials import parse_url
 from skill2real.ledger.keys import load_key, new_key
 from skill2real.ledger.memory import memory_hash
 from skill2real.ledger.topics import ANY
+from skill2real.replay.again import play_again
+from skill2real.replay.errors import NotPlayable
 
 pytestmark = pytest.mark.sim
 CONFIG = config("spine")
@@ -328,6 +330,15 @@ def test_the_same_episode_elsewhere_has_the_same_digests(loop: Loop) -> None:
     assert len(starts) == 1
     # The memory decides how it ends; a digest that never differs would compare nothing.
     assert len({end for _, end in here.values()}) > 1
+
+
+def test_an_episode_played_again_leads_to_the_recorded_states(loop: Loop) -> None:
+    again = play_again(loop.ledger.parent, f"eval/{CHECKPOINT}/both/{CONFIG.suite}/{JOINED}/{STATE}")
+    assert again.same
+    assert again.programs == 2
+    assert again.start != again.end
+    with pytest.raises(NotPlayable, match="it has, among others: C1/train/0"):
+        play_again(loop.ledger.parent, "nobody")
 
 
 def test_the_same_deployment_ends_as_the_evaluation_did(loop: Loop) -> None:
