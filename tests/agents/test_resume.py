@@ -78,7 +78,8 @@ class Place:
 
 def children(process: psutil.Popen, word: str) -> list[psutil.Process]:
     """Children of the command whose command line has a word, oldest first."""
-    found = [child for child in process.children() if word in " ".join(child.cmdline())]
+    alive = [child for child in process.children() if child.status() != psutil.STATUS_ZOMBIE]
+    found = [child for child in alive if word in " ".join(child.cmdline())]
     return sorted(found, key=lambda child: child.create_time())
 
 
