@@ -93,6 +93,8 @@ def grasps(skills: Skills, attempts: Attempts, instructions: list[str]) -> list[
             for g in attempts.grasps
             if g.good and alike(variant, g.variant) >= 0.4 and _within(g.shape, exemplars)
         ]
+        if not evidence:
+            continue  # it was only inferred from its like
         name = (
             f"{variant['style']} {variant['depth'] * 1000:.0f}mm {'near ' if variant['near'] else ''}"
             + "-".join(f"{value * 100:.0f}" for value in exemplars[0][:3])
