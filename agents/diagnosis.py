@@ -1,10 +1,11 @@
-"""From the privileged record to findings: for each part of the instruction, which decision went right or
-wrong.
+"""From the privileged record to findings: for each part of the instruction, which decision went well or not.
 
 A finding names regions by the Proposer's own numbers, kinds of failure, directions in the picture and
 coarse amounts: no name, place or length of the simulator is in it.
 """
 
+from itertools import combinations
+from math import hypot
 from typing import Any
 
 from ..backends.sim.truth import object_at
@@ -13,6 +14,7 @@ from .grammar import Clause, parse
 from .models.base import EpisodeView
 
 Record = dict[str, Any]
+Pairs = tuple[tuple[int, int], ...]
 LIFTED = 0.05  # metres: a thing that rose so far was lifted
 NEAR, HAND = 0.04, 0.12  # metres: amounts are "near", "hand" (about a hand's width) and "far"
 
@@ -25,7 +27,8 @@ def diagnose(episode: EpisodeView, record: Record, success: bool) -> tuple[ev.Fi
     names = _names(regions, record)
     goals = assign(clauses, record["goal"])
     right = episode.value("right") or (0.0, 1.0)
-    acted = list(dict.fromkeys(c["clause"] for c in choices if c["decision"] == "grasp"))
+    grasped = {c["clause"]: c["region"] for c in choices if c["decision"] == "grasp"}
+    acted, closed = list(grasped), _closings(grasped, regions, record)
     findings: list[ev.Finding] = []
     for choice in choices:
         number, decision = choice["clause"], choice["decision"]
@@ -37,10 +40,10 @@ def diagnose(episode: EpisodeView, record: Record, success: bool) -> tuple[ev.Fi
             if meant:
                 findings.append(_naming(number, decision, choice["region"], meant, names))
         elif decision == "grasp":
-            findings.append(_grasp(number, _hold(record, acted.index(number)), record, acted.index(number)))
+            findings.append(_grasp(number, closed.get(number), record))
         elif decision == "release" and goal is not None:
             target = next((f for f in findings if (f.clause, f.decision) == (number, "target")), None)
-            hold = _hold(record, acted.index(number))
+            hold = _hold(record, closed.get(number))
             if hold is not None and (target is None or target.good):
                 found = _release(number, hold, record["goal"].index(goal), right)
                 findings += [found] if found else []
@@ -108,25 +111,39 @@ def _naming(clause: int, decision: str, chosen: int, meant: str, names: list[str
     )
 
 
-def _hold(record: Record, position: int) -> Record | None:
-    """What was held after the n-th closing of the gripper."""
+def _closings(grasped: dict[int, int], regions: list[Record], record: Record) -> dict[int, int]:
+    """By clause, the grip with which the hand closed for it; a clause whose thing it never reached has none.
+
+    grasped: in the order of acting, each clause's region. Where the hand closed less often than it should
+    have, each closing goes to the thing that it is nearest to, in order.
+    """
     closings = [i for i, grip in enumerate(record["grips"]) if grip["closing"]]
-    if position >= len(closings):
-        return None
-    return next((hold for hold in record["holds"] if hold["grip"] == closings[position]), None)
+
+    def apart(pairs: Pairs) -> float:
+        tools = [record["grips"][grip]["tool"] for _, grip in pairs]
+        places = [regions[grasped[clause]] for clause, _ in pairs]
+        return sum(hypot(t[0] - p["x"], t[1] - p["y"]) for t, p in zip(tools, places, strict=True))
+
+    count = min(len(closings), len(grasped))
+    ways = [tuple(zip(clauses, closings, strict=False)) for clauses in combinations(grasped, count)]
+    return dict(min(ways, key=apart))
 
 
-def _grasp(clause: int, hold: Record | None, record: Record, position: int) -> ev.Finding:
+def _hold(record: Record, grip: int | None) -> Record | None:
+    """What was held after a closing of the gripper."""
+    return next((hold for hold in record["holds"] if hold["grip"] == grip), None)
+
+
+def _grasp(clause: int, grip: int | None, record: Record) -> ev.Finding:
+    hold = _hold(record, grip)
     if hold is not None and hold["lifted"] >= LIFTED:
         return ev.Finding(clause=clause, decision="grasp", good=True)
     if hold is not None:
         kind = "slipped while lifting"
+    elif grip is None:
+        kind = "the hand did not get there"
     else:
-        closings = [grip for grip in record["grips"] if grip["closing"]]
-        if position >= len(closings):
-            kind = "the hand did not get there"
-        else:
-            kind = "touched, not held" if closings[position]["touched"] else "nothing between the fingers"
+        kind = "touched, not held" if record["grips"][grip]["touched"] else "nothing between the fingers"
     return ev.Finding(clause=clause, decision="grasp", good=False, kind=kind)
 
 
