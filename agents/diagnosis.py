@@ -125,10 +125,11 @@ def _closings(grasped: dict[int, int], regions: list[Record], record: Record) ->
         return sum(hypot(t[0] - p["x"], t[1] - p["y"]) for t, p in zip(tools, places, strict=True))
 
     count = min(len(closings), len(grasped))
-    ways: list[Pairs] = [
+    ways = [
         tuple(zip(clauses, closings, strict=False)) for clauses in combinations(grasped, count)
     ]
-    return dict(min(ways, key=apart))
+    best: Pairs = min(ways, key=apart)
+    return dict(best)
 
 
 def _hold(record: Record, grip: int | None) -> Record | None:
