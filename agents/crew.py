@@ -49,13 +49,21 @@ def signing_key() -> SigningKey:
 
 @asynccontextmanager
 async def linked(home: Path, broker: str | None) -> AsyncIterator[Link]:
-    """A bus for runs under `home`: its own broker and ledger service, or those that run at `broker`."""
+    """A bus for runs under `home`: its own broker and ledger service, or those that run at `broker`.
+
+    Raises ServiceFailed, from within, when its own service cannot go on: the disk is full, or it keeps dying.
+    """
     if broker is not None:
         yield Link(broker, password_from_environment)
         return
     home.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240  before anything runs beside
-    async with local_bus(home, key=signing_key()) as local:
-        yield Link(local.url, lambda actor: local.passwords[actor], home)
+    try:
+        async with local_bus(home, key=signing_key()) as local, anyio.create_task_group() as group:
+            group.start_soon(local.failed)
+            yield Link(local.url, lambda actor: local.passwords[actor], home)
+            group.cancel_scope.cancel()
+    except BaseExceptionGroup as errors:
+        raise _first(errors) from None
 
 
 async def together(roles: list[Role], work: Callable[[], Awaitable[None]]) -> None:

@@ -125,9 +125,7 @@ def _closings(grasped: dict[int, int], regions: list[Record], record: Record) ->
         return sum(hypot(t[0] - p["x"], t[1] - p["y"]) for t, p in zip(tools, places, strict=True))
 
     count = min(len(closings), len(grasped))
-    ways = [
-        tuple(zip(clauses, closings, strict=False)) for clauses in combinations(grasped, count)
-    ]
+    ways = [tuple(zip(clauses, closings, strict=False)) for clauses in combinations(grasped, count)]
     best: Pairs = min(ways, key=apart)
     return dict(best)
 

@@ -1,7 +1,8 @@
 """Broker and ledger service as a child process: `python -m skill2real.ledger.child`.
 
 One JSON line comes in on stdin (passwords go through the pipe, never through arguments or files) and one goes
-out; after that the child serves until its stdin ends, so it never outlives its parent.
+out; after that the child serves until its stdin ends, so it never outlives its parent. Where it ends for a
+reason of its own, that goes out in a last line.
 """
 
 import asyncio
@@ -27,10 +28,11 @@ class Orders(msgspec.Struct):
     port: int = 0
     broker: str | None = None
     key: str = ""
+    patience: float | None = None
 
 
 class Report(msgspec.Struct):
-    """Where the broker is, or why there is none."""
+    """Where the broker is; or, at first or at last, why there is none."""
 
     url: str = ""
     error: str = ""
@@ -51,13 +53,21 @@ async def main() -> int:
     key = SigningKey.parse(orders.key) if orders.key else None
     try:
         async with hosted(
-            Path(orders.home), orders.passwords, key=key, broker=orders.broker, port=orders.port
+            Path(orders.home),
+            orders.passwords,
+            key=key,
+            broker=orders.broker,
+            port=orders.port,
+            patience=orders.patience,
         ) as (url, service):
             _report(Report(url=url))
             told = asyncio.create_task(orders_in.read())
             await asyncio.wait((service, told), return_when=asyncio.FIRST_COMPLETED)
             told.cancel()
-            return 1 if service.done() else 0
+            if service.done():
+                service.result()  # why it ended
+                return 1
+            return 0
     except LedgerError as error:
         _report(Report(error=str(error)))
         return 1

@@ -26,6 +26,7 @@ _START_SECONDS: Final = 30.0
 _STOP_SECONDS: Final = 15.0
 _MOST_RESTARTS: Final = 5  # within _RESTART_WINDOW seconds
 _RESTART_WINDOW: Final = 60.0
+_PATIENCE: Final = 20.0  # seconds in which nothing can be committed
 _log = structlog.get_logger(__name__)
 
 
@@ -36,6 +37,14 @@ class LocalBus:
     url: str
     passwords: Passwords
     keeper: "Keeper | None" = None  # None when everything runs in this event loop
+
+    async def failed(self) -> None:
+        """Wait until broker and service are gone for good. Raises ServiceFailed then, with the reason."""
+        if self.keeper is None:
+            await asyncio.Event().wait()
+            return
+        await self.keeper.gave_up.wait()
+        raise ServiceFailed(self.keeper.why)
 
     def connect(
         self, run: str, actor: Actor, *, privileged: bool = False
@@ -78,7 +87,7 @@ async def local_bus(
 
 def _orders(home: Path, passwords: Passwords, broker: str | None, key: SigningKey | None) -> Orders:
     encoded = key.encode() if key else ""
-    return Orders(str(home.absolute()), dict(passwords), broker=broker, key=encoded)
+    return Orders(str(home.absolute()), dict(passwords), broker=broker, key=encoded, patience=_PATIENCE)
 
 
 class Keeper:
@@ -89,7 +98,8 @@ class Keeper:
         self._child: asyncio.subprocess.Process | None = None
         self._watch: asyncio.Task[None] | None = None
         self._deaths: deque[float] = deque(maxlen=_MOST_RESTARTS)
-        self.gave_up = asyncio.Event()  # the child keeps dying: what is published waits for nothing
+        self.gave_up = asyncio.Event()  # no child any more: what is published waits for nothing
+        self.why = ""
 
     @property
     def pid(self) -> int:
@@ -143,9 +153,12 @@ class Keeper:
             assert self._child is not None
             code = await self._child.wait()
             now = time.monotonic()
-            _log.error("ledger_service_died", code=code)
+            self.why = await _last_words(self._child)
+            if not self.why:
+                _log.error("ledger_service_died", code=code)
             if len(self._deaths) == _MOST_RESTARTS and now - self._deaths[0] < _RESTART_WINDOW:
-                _log.error("ledger_service_given_up", restarts=_MOST_RESTARTS)
+                self.why = self.why or f"The ledger service died {_MOST_RESTARTS + 1} times (code {code})."
+            if self.why:
                 self.gave_up.set()
                 return
             await asyncio.sleep(0.2 * len(self._deaths))
@@ -165,3 +178,11 @@ class Keeper:
         except TimeoutError:
             child.kill()
             await child.wait()
+
+
+async def _last_words(child: asyncio.subprocess.Process) -> str:
+    """Why a child ended for a reason of its own, "" for one that was killed."""
+    assert child.stdout is not None
+    with suppress(msgspec.DecodeError):
+        return msgspec.json.decode(await child.stdout.read(), type=Report).error
+    return ""

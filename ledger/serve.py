@@ -34,8 +34,11 @@ async def hosted(
     broker: str | None = None,
     host: str = "127.0.0.1",
     port: int = 0,
+    patience: float | None = None,
 ) -> AsyncIterator[tuple[str, "asyncio.Task[None]"]]:
     """The broker's URL and the running service; with `broker`, the URL of one elsewhere, only the service.
+
+    patience: seconds of commits that fail, after which the service ends with the reason; None: never.
 
     Raises PortInUse; for a broker elsewhere BrokerUnreachable, BrokerRefused or ServiceRunning. At the end
     everything that was received is committed.
@@ -45,7 +48,7 @@ async def hosted(
         if broker is None:
             embedded = await stack.enter_async_context(EmbeddedBroker(passwords, host, port))
             broker = embedded.address.url
-        service = Service(home, broker, passwords["ledger"], key, broker=embedded)
+        service = Service(home, broker, passwords["ledger"], key, broker=embedded, patience=patience)
         task = asyncio.create_task(service.run())
         try:
             await service.ready(_READY_SECONDS)

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import time
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +24,7 @@ from .writer import RunWriter
 
 LEDGER_FILE: Final = "ledger.db"  # in the run's folder, with blobs/ beside it
 MAX_HELD: Final = 64 << 20  # bytes that wait for their commit; what comes beyond is left to retries
+_TICK: Final = 0.5
 _MAX_ANSWERS: Final = 64  # requests that are answered at a time; others ask again
 _TOKEN: Final = re.compile(r"[0-9a-f]{16,64}")
 _log = structlog.get_logger(__name__)
@@ -37,7 +39,8 @@ class Service:
     """`run()` it as a task, wait for `ready()`, `stop()` it. Runs are opened as their events arrive.
 
     `key` signs checkpoints; without one a frozen layer stays unsigned, which its ledger says. `broker`:
-    one in this process, that no other service uses; it is spoken to directly.
+    one in this process, that no other service uses; it is spoken to directly. `patience`: seconds without a
+    commit being possible, for want of room for instance, after which the service ends; None: never.
     """
 
     def __init__(
@@ -48,8 +51,11 @@ class Service:
         key: SigningKey | None = None,
         *,
         broker: EmbeddedBroker | None = None,
+        patience: float | None = None,
     ) -> None:
         self.home = home
+        self._patience = patience
+        self._failure: LedgerError | None = None
         self._key = key
         self._sole = broker is not None
         self._link: Link | InnerLink
@@ -67,7 +73,8 @@ class Service:
     async def run(self) -> None:
         """Serve until `stop`. What was received before that is committed and acknowledged.
 
-        Raises ServiceRunning when another service serves this broker.
+        Raises ServiceRunning when another service serves this broker, or why nothing could be committed for
+        longer than its patience.
         """
         await self._link.subscribe(topics.events(ANY, ANY, ANY))
         await self._link.subscribe(topics.sync(ANY, ANY, ANY))
@@ -75,6 +82,7 @@ class Service:
             await self._link.subscribe(topics.services())
         link = asyncio.create_task(self._link.run())
         begin = asyncio.create_task(self._begin())
+        watch = asyncio.create_task(self._watch())
         stop = asyncio.create_task(self._stopping.wait())
         try:
             await asyncio.wait((link, stop), return_when=asyncio.FIRST_COMPLETED)
@@ -84,10 +92,12 @@ class Service:
                 await asyncio.wait(self._tasks)
             if self._claim.lost:
                 raise self._second()
+            if self._failure is not None:
+                raise self._failure
             if link.done():
                 link.result()
         finally:
-            pending = {link, begin, stop, *self._tasks, *self._answers}
+            pending = {link, begin, watch, stop, *self._tasks, *self._answers}
             for task in pending:
                 task.cancel()
             await asyncio.gather(*pending, return_exceptions=True)
@@ -116,6 +126,15 @@ class Service:
         self._claim.serving = not self._claim.lost
         if self._claim.serving:
             self._serving.set()
+
+    async def _watch(self) -> None:
+        """Lose patience."""
+        while self._patience is not None:
+            await asyncio.sleep(_TICK)
+            for writer in self._writers.values():
+                if writer.trouble and time.monotonic() - writer.trouble.since > self._patience:
+                    self._failure = writer.trouble.error
+                    self.stop()
 
     def _second(self) -> ServiceRunning:
         return ServiceRunning(

@@ -1,10 +1,11 @@
 """One run's ledger as the service writes it: group commit, refusals, acknowledgements, signatures."""
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import structlog
 
@@ -26,6 +27,13 @@ _RETRY_SECONDS: Final = 1.0  # after a commit that failed
 _log = structlog.get_logger(__name__)
 
 
+class Trouble(NamedTuple):
+    """Why commits fail, and since when by the monotonic clock."""
+
+    error: LedgerError
+    since: float
+
+
 class RunWriter:
     """Commits what `put` brings and tells about it through `send`. The ledger is made by its first event."""
 
@@ -43,6 +51,7 @@ class RunWriter:
         self._opening = asyncio.Lock()
         self._unsigned: list[Committed] = []  # layers that an earlier service froze
         self._announcer = Announcer(run, send)
+        self.trouble: Trouble | None = None  # why nothing can be committed now
 
     def put(self, where: Arrival, payload: bytes) -> None:
         """Queue a message. What is queued together is committed together.
@@ -109,7 +118,7 @@ class RunWriter:
             await self._open(found)
             await self._sign_old()
         except DiskFull as error:
-            _log.error("disk_full", run=self.run, reason=str(error))
+            self._fails(error)
             return  # nothing is acknowledged: publishers try again
         except LedgerError as error:
             found = [_closed(item, "ledger", str(error)) for item in found]
@@ -170,12 +179,23 @@ class RunWriter:
         assert self._store is not None
         while True:
             try:
-                return await self._store.append(batch)
+                numbers = await self._store.append(batch)
             except LedgerError as error:
-                _log.error("commit_failed", run=self.run, events=len(batch), reason=str(error))
+                self._fails(error)
                 if self._closing:
                     raise
                 await asyncio.sleep(_RETRY_SECONDS)
+            else:
+                if self.trouble is not None:
+                    _log.warning("commits_again", run=self.run)
+                    self.trouble = None
+                return numbers
+
+    def _fails(self, error: LedgerError) -> None:
+        """Note it; say it once."""
+        if self.trouble is None:
+            self.trouble = Trouble(error, time.monotonic())
+            _log.error("commit_failed", run=self.run, reason=str(error))
 
     # Telling
 
