@@ -38,16 +38,16 @@ class Commands(click.Group):
             console.say(f"Interrupted; everything that was acknowledged is kept.{ctx.obj or ''}")
             code = exits.INTERRUPTED
         except Exception as error:
-            code = self._explain(exits.root(error), ctx.params.get("debug", False))
+            code = self._explain(exits.root(error), ctx.obj or "", ctx.params.get("debug", False))
         sys.exit(code)
 
     @staticmethod
-    def _explain(error: BaseException, debug: bool) -> int:
+    def _explain(error: BaseException, go_on: str, debug: bool) -> int:
         code = exits.code_of(error)
         if debug:
             traceback.print_exception(error)
         if code is not None:
-            console.say(f"Error: {exits.sentence(error)}")
+            console.say(f"Error: {exits.sentence(error)}{go_on if code == exits.FAILED else ''}")
             return code
         what = f"{type(error).__name__}: {exits.sentence(error)}"
         console.say(
@@ -126,7 +126,7 @@ def check_roles(ctx: click.Context, option: click.Parameter, text: str | None) -
 
 
 def go_on_with(command: str) -> None:
-    """What to tell whoever interrupts this command."""
+    """What to tell whoever interrupts this command, or sees it fail."""
     ctx = click.get_current_context()
     named = ctx.get_parameter_source("home") is ParameterSource.COMMANDLINE
     home = f" --home {shlex.quote(str(ctx.params['home']))}" if named else ""

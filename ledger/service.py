@@ -193,7 +193,8 @@ class Service:
         try:
             await writer.serve()
         except LedgerError as error:
-            _log.error("writer_failed", run=writer.run, reason=str(error))
+            if writer.trouble is None:  # else it was said
+                _log.error("writer_failed", run=writer.run, reason=str(error))
         except Exception:  # the next message opens the run again
             _log.exception("writer_failed", run=writer.run)
         finally:
