@@ -33,6 +33,7 @@ from .topics import matches
 CONNECT_SECONDS: Final = 10.0  # for a new connection to say who it is
 MAX_BACKLOG: Final = 128 << 20  # bytes waiting for one subscriber before it is cut off (and catches up)
 _MAX_ROUTES: Final = 10_000
+_READ_AHEAD: Final = 1 << 20  # bytes; by default reading stops and starts again for each message of 64 events
 
 Receive = Callable[[str, bytes], None]
 
@@ -182,7 +183,7 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
 
     async def _create_server_instance(self, listener_name: str, *_: Any) -> asyncio.Server:
         return await asyncio.start_server(
-            partial(self.stream_connected, listener_name=listener_name), sock=self._socket
+            partial(self.stream_connected, listener_name=listener_name), sock=self._socket, limit=_READ_AHEAD
         )
 
     async def stream_connected(

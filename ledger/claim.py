@@ -39,7 +39,8 @@ class Claim:
         if word.token == self._token:
             return None
         first = self._token < word.token  # settles it where both begin, or both serve
-        if word.here:
-            self.lost = self.lost or not self.serving or not first
-            return None
-        return msgspec.json.encode(Word(self._token, here=True)) if self.serving or first else None
+        if not word.here and (self.serving or first):
+            return msgspec.json.encode(Word(self._token, here=True))
+        if not (self.serving and first):
+            self.lost = True
+        return None

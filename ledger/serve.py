@@ -1,6 +1,7 @@
 """Running broker and ledger service together: in this event loop, or as the program `skill2real serve`."""
 
 import asyncio
+import gc
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -14,15 +15,18 @@ from .credentials import Passwords, derive_all, password_from_environment, secre
 from .note import SigningKey
 from .service import Service
 
-# While one thread commits row by row, another that is busy keeps it waiting this long for the interpreter's
-# lock, row after row: Python's default of 5 ms made a commit up to five times slower.
-_SWITCH_SECONDS: Final = 0.0005
+# While one thread commits, another that is busy keeps it waiting this long for the interpreter's lock, at every
+# statement: with Python's default of 5 ms a commit took up to five times longer.
+_SWITCH_SECONDS: Final = 0.0001
+# Allocations between two looks for garbage: every batch of events would cause several in vain.
+_GARBAGE: Final = (20_000, 50, 100)
 _READY_SECONDS: Final = 5.0  # for a broker elsewhere to answer
 
 
 def favour_commits() -> None:
     """For a process that does nothing but serve."""
     sys.setswitchinterval(_SWITCH_SECONDS)
+    gc.set_threshold(*_GARBAGE)
 
 
 @asynccontextmanager

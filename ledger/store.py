@@ -5,6 +5,7 @@ import fcntl
 import os
 import sqlite3
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 
@@ -27,6 +28,8 @@ _INSERT: Final = (
     "INSERT INTO events (seq, id, type, version, actor, subject, visibility, leaf, raw) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+_ROWS: Final = 64
+_INSERT_ROWS: Final = _INSERT + ", (?, ?, ?, ?, ?, ?, ?, ?, ?)" * (_ROWS - 1)
 # What SQLite says when a write finds no room: the disk, the quota, or a limit on the file's size.
 _NO_ROOM: Final = {
     sqlite3.SQLITE_FULL,
@@ -45,10 +48,17 @@ class Committed(NamedTuple):
 
 
 class _Inserting(sqlite3.Connection):
-    """Commits a batch in the step that inserts it: between two steps the event loop may be busy for long."""
+    """Inserts and commits a batch in one step, many rows a statement.
 
-    def executemany(self, *insert: Any) -> sqlite3.Cursor:
-        cursor = super().executemany(*insert)
+    Each statement gives up the interpreter's lock once. With one row a statement a busy event loop would be
+    waited for at every row, and between two steps once more.
+    """
+
+    def executemany(self, insert: str, rows: Any) -> sqlite3.Cursor:
+        whole = len(rows) - len(rows) % _ROWS
+        for start in range(0, whole, _ROWS):
+            self.execute(_INSERT_ROWS, list(chain.from_iterable(rows[start : start + _ROWS])))
+        cursor = super().executemany(insert, rows[whole:])
         self.commit()
         return cursor
 

@@ -17,7 +17,7 @@ _REPLY_ROWS: Final = 1000  # most rows of a reply
 _log = structlog.get_logger(__name__)
 
 Send = Callable[[str, bytes], Awaitable[bool]]
-Fresh = dict[Visibility, list[Committed]]
+Fresh = dict[Visibility, list[tuple[int, bytes]]]  # new events: sequence number, bytes
 
 
 class Announcer:
@@ -49,7 +49,7 @@ class Announcer:
                 for visibility, committed in fresh.items():
                     if committed:
                         # Noted first: a span that is lost is noticed by its followers at the next one.
-                        after, self._last[visibility] = self._last[visibility], committed[-1].seq
+                        after, self._last[visibility] = self._last[visibility], committed[-1][0]
                         for span in wire.spans(after, committed, head):
                             await self._send(topics.ledger(self._run, visibility), span)
             except Exception:

@@ -3,12 +3,10 @@
 Events travel as a JSON array of envelopes; everything here is JSON as well.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
-
-from .store import Committed
 
 MAX_EVENT: Final = 1 << 20  # bytes of one event; larger things belong into blobs
 MAX_MESSAGE: Final = 4 << 20  # bytes of one message of events
@@ -90,7 +88,7 @@ def decode_request(payload: bytes) -> Request:
     return _request.decode(payload)
 
 
-def spans(after: int, events: list[Committed], head: int) -> Iterable[bytes]:
+def spans(after: int, events: Sequence[tuple[int, bytes]], head: int) -> Iterable[bytes]:
     """Encoded live spans of new events of one visibility; the last one before them was `after`."""
     part: list[tuple[int, msgspec.Raw]] = []
     size = 0

@@ -161,7 +161,7 @@ class RunWriter:
                 acks.setdefault(event.actor, []).append(wire.Ack(event.id, seq))
             if seq > last:
                 last = seq
-                fresh[event.visibility].append(Committed(seq, raw))
+                fresh[event.visibility].append((seq, raw))
                 if event.type == "layer.frozen":
                     frozen.append(Committed(seq, raw))
         if acks is not None:
