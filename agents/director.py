@@ -71,6 +71,7 @@ class Director(Role):
         self._judged = judged
         self._abreast = abreast
         self._changed = anyio.Condition()
+        self.seq = 0  # last event heard
         self.memory = MemoryFold()
         self.memory_seq = 0
         self._chains = Chains()
@@ -89,6 +90,7 @@ class Director(Role):
         return time.monotonic() - self._heard
 
     def hear(self, seq: int, event: Event) -> None:
+        self.seq = seq
         self.memory.hear(seq, event)
         if not self._chains.follow(event):
             return

@@ -103,7 +103,8 @@ class Trainer(Director):
                 f"run {self.run} was started with another {', '.join(differ)}; resume it with the same "
                 "flags, or choose another --run name"
             )
-        await self.say("run.resumed", ev.RunResumed(packages=installed()), subject=self.run)
+        seq = await self.say("run.resumed", ev.RunResumed(packages=installed()), subject=self.run)
+        await self.until(lambda: self.seq >= seq)  # what is open, or could not be played, is forgotten then
         self._finished_run = False
 
     async def _round(self, layer: Layer, number: int, last: bool) -> None:

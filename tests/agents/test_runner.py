@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rehearsed import Rehearsed
 from small_run import Said, read
 
 from skill2real.agents.crew import together
 from skill2real.agents.errors import AgentError, MissingError
 from skill2real.agents.runner import Runner
-from skill2real.backends.sim.rollout import Played, Rollout
-from skill2real.backends.trace import ProgramResult
 from skill2real.ledger import events as ev
 from skill2real.ledger.blobs import Blobs
 from skill2real.ledger.bus import Bus
@@ -23,35 +22,6 @@ from skill2real.ledger.local import LocalBus, local_bus
 
 RUN = "played"
 TASK = ev.Task(suite="libero_90", parts=(50,), instruction="pick up the can")
-PICTURE = b"a picture"
-
-
-@dataclass
-class Rehearsed:
-    """A pool that plays nothing: results follow from the rollout, as they do in a deterministic simulator."""
-
-    size: int = 2
-    asked: list[Rollout] = field(default_factory=list)
-    error: Exception | None = None
-    gate: asyncio.Event | None = None
-
-    async def play(self, rollout: Rollout) -> Played:
-        self.asked.append(rollout)
-        if self.gate is not None:
-            await self.gate.wait()
-        if self.error is not None:
-            raise self.error
-        told = f"{rollout.state}/{'/'.join(rollout.sources)}"
-        outcome = {"success": True, "settled": True, "progress": 1.0, "record": {"told": told}}
-        return Played(
-            result=ProgramResult(value=told),
-            start_digest=f"start {rollout.state}",
-            end_digest=f"end {told}",
-            operations=len(rollout.sources),
-            seconds=0.0,
-            outcome=outcome if rollout.finish else None,
-            pictures=(PICTURE,),
-        )
 
 
 @dataclass
