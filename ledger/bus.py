@@ -4,7 +4,7 @@ import asyncio
 import secrets
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 import msgspec
@@ -13,6 +13,7 @@ import structlog
 from . import topics, wire
 from .acl import PRIVILEGED
 from .bus_errors import (
+    BrokerRefused,
     BrokerUnreachable,
     BusClosed,
     BusError,
@@ -171,7 +172,7 @@ class Bus:
         """Wait until broker and service have answered once."""
         try:
             async with asyncio.timeout(patience):
-                await self._link.connected.wait()
+                await self._let_in()
                 while not self._answered.is_set():
                     await self._ask(0, limit=0)
                     try:
@@ -190,6 +191,15 @@ class Bus:
             ) from None
         if self._trouble:
             raise LedgerSilent(self._trouble)
+
+    async def _let_in(self) -> None:
+        """Wait for the broker. Raises BrokerRefused as soon as it refuses us: asking again would not help."""
+        while not self._link.connected.is_set():
+            if isinstance(self._link.error, BrokerRefused):
+                raise self._link.error
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_TICK):
+                    await self._link.connected.wait()
 
     # Called by the link
 
