@@ -83,22 +83,18 @@ def children(process: psutil.Popen, word: str) -> list[psutil.Process]:
     return sorted(found, key=lambda child: child.create_time())
 
 
-def kill_worker(place: Place) -> None:
+def kill_parts(place: Place) -> None:
+    """A worker in the middle of training, broker and service in the middle of the trials; the run goes on."""
     training = place.start(*TRAIN, "--workers", "2")
     place.until(training, "program.executed", 1)  # looked, and begins to act
-    victim = children(training, "spawn_main")[0]
-    victim.kill()
+    children(training, "spawn_main")[0].kill()
+    place.until(training, "critique.written", 4)
+    (service,) = children(training, "ledger.child")
+    service.kill()
     place.finish(training)
-    assert "worker died" in (place.folder / "stderr").read_text()
-
-
-def kill_service(place: Place) -> None:
-    training = place.start(*TRAIN, "--workers", "2")
-    place.until(training, "trials.planned", 1)
-    (victim,) = children(training, "ledger.child")
-    victim.kill()
-    place.finish(training)
-    assert "ledger_service_died" in (place.folder / "stderr").read_text()
+    said = (place.folder / "stderr").read_text()
+    assert "worker died" in said
+    assert "ledger_service_died" in said
 
 
 def kill_everything(place: Place) -> None:
@@ -114,11 +110,7 @@ def kill_everything(place: Place) -> None:
     place.finish(place.start("train", "--run", RUN, "--resume"))
 
 
-KILLS: dict[str, Callable[[Place], None]] = {
-    "worker": kill_worker,
-    "service": kill_service,
-    "everything": kill_everything,
-}
+KILLS: dict[str, Callable[[Place], None]] = {"worker and service": kill_parts, "everything": kill_everything}
 
 
 @pytest.fixture(scope="module")
