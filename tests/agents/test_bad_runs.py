@@ -13,8 +13,8 @@ from apart import TRAIN, place
 from rehearsed import Rehearsed
 from small_run import by_subject, config, read
 
-from skill2real.agents import exits
-from skill2real.agents.config import ROLES, RunConfig
+from skill2real.agents import exits, session
+from skill2real.agents.config import ROLES, RoleName, RunConfig
 from skill2real.agents.crew import linked
 from skill2real.agents.errors import AgentError, RolloutFailed, RunMismatch
 from skill2real.agents.session import crew_train, resolve
@@ -156,6 +156,39 @@ def test_a_ledger_of_a_later_version_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(LedgerSilent, match="format 99"):
         train(tmp_path, Rehearsed(), plan)
     assert ledger.read_bytes() == before
+
+
+@pytest.mark.sim
+def test_a_trainer_says_whom_it_waits_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "QUIET_SECONDS", 0.3)
+    tasks = resolve(PLAN.suite, PLAN.tasks)
+
+    async def main() -> str:
+        heard: asyncio.Queue[str] = asyncio.Queue()
+        external: frozenset[RoleName] = frozenset({"proposer"})
+        async with linked(tmp_path, None) as link:
+            training = asyncio.create_task(
+                session.crew_train(
+                    link,
+                    PLAN,
+                    tasks,
+                    tasks,
+                    Rehearsed(),
+                    lambda progress: heard.put_nowait(progress.what),
+                    external=external,
+                )
+            )
+            async with asyncio.timeout(60):
+                while "nothing heard" not in (line := await heard.get()):
+                    pass
+            training.cancel()
+            await asyncio.gather(training, return_exceptions=True)
+        return line
+
+    line = asyncio.run(main())
+    assert "proposer" in line
+    assert "runner" not in line
+    assert "skill2real agent ROLE --run bad" in line
 
 
 @pytest.mark.sim
