@@ -15,7 +15,7 @@ from .credentials import Passwords, derive_all, password_from_environment, secre
 from .note import SigningKey
 from .service import Service
 
-# While one thread commits, another that is busy keeps it waiting this long for the interpreter's lock, at every
+# While one thread commits, a busy other one keeps it waiting this long for the interpreter's lock, at every
 # statement: with Python's default of 5 ms a commit took up to five times longer.
 _SWITCH_SECONDS: Final = 0.0001
 # Allocations between two looks for garbage: every batch of events would cause several in vain.
