@@ -25,7 +25,7 @@ from .bus_errors import (
 from .credentials import parse_url
 from .events import Actor, Event, Visibility
 from .follow import Follower
-from .link import Link
+from .link import Link, end_tasks
 from .outbox import Outbox
 from .store import Committed
 
@@ -102,9 +102,7 @@ class Bus:
             yield bus
         finally:
             bus._close()
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await end_tasks(tasks)
 
     async def publish(self, *said: Event) -> list[int]:
         """Publish events; return their sequence numbers once all are committed.

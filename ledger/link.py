@@ -4,7 +4,7 @@ import asyncio
 import secrets
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, cast
 
 import aiomqtt
@@ -81,6 +81,9 @@ class Link:
             finally:
                 self._client = None
                 self.connected.clear()
+            # The client library may answer a cancellation with an error of its own as it disconnects.
+            if (task := asyncio.current_task()) is not None and task.cancelling():
+                raise asyncio.CancelledError
             _log.debug("disconnected", user=self.user, error=str(self.error))
             await asyncio.sleep(delay)
             delay = min(2 * delay, _LAST_DELAY)
@@ -133,6 +136,18 @@ class Link:
         return BrokerUnreachable(
             f"No broker answers at {where} ({error}); start one with `skill2real serve`, or check --broker."
         )
+
+
+async def end_tasks(tasks: Iterable["asyncio.Task[Any]"]) -> None:
+    """Cancel tasks and wait for them, again and again: a library in between can swallow a cancellation."""
+    pending = set(tasks)
+    while pending:
+        for task in pending:
+            task.cancel()
+        done, pending = await asyncio.wait(pending, timeout=1.0)
+        for task in done:
+            if not task.cancelled() and (error := task.exception()) is not None:
+                _log.debug("task_ended", error=repr(error))
 
 
 async def _subscribe(client: aiomqtt.Client, pattern: str, user: str) -> None:

@@ -17,7 +17,7 @@ from .credentials import parse_url
 from .errors import LedgerError
 from .events import KINDS
 from .inner import InnerLink
-from .link import Link
+from .link import Link, end_tasks
 from .note import SigningKey
 from .topics import ANY, Arrival
 from .writer import RunWriter

@@ -2,7 +2,9 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
+import aiomqtt
 import pytest
 from brokers import KINDS, Lab, free_port, lab, opening, public, secret, verdict
 
@@ -232,5 +234,24 @@ def test_closing_ends_what_waits(tmp_path: Path) -> None:
                 await waiting
             with pytest.raises(BusClosed):
                 await trainer.publish(public())
+
+    asyncio.run(main())
+
+
+def test_closing_ends_whatever_the_client_library_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disconnection that is not confirmed in time must not turn the end into a reconnection."""
+    leave = aiomqtt.Client.__aexit__
+
+    async def fail(self: aiomqtt.Client, *error: Any) -> None:
+        await leave(self, *error)
+        raise aiomqtt.MqttError("Operation timed out")
+
+    async def main() -> None:
+        async with lab("embedded", tmp_path) as here:
+            monkeypatch.setattr(aiomqtt.Client, "__aexit__", fail)
+            async with asyncio.timeout(10), here.connect("trainer") as trainer:
+                assert await trainer.publish(public())
 
     asyncio.run(main())
