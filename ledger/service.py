@@ -97,10 +97,7 @@ class Service:
             if link.done():
                 link.result()
         finally:
-            pending = {link, begin, watch, stop, *self._tasks, *self._answers}
-            for task in pending:
-                task.cancel()
-            await asyncio.gather(*pending, return_exceptions=True)
+            await end_tasks({link, begin, stop, *self._tasks, *self._answers})
 
     async def ready(self, seconds: float = 10.0) -> None:
         """Wait until the service serves.
