@@ -97,7 +97,7 @@ class Service:
             if link.done():
                 link.result()
         finally:
-            await end_tasks({link, begin, stop, *self._tasks, *self._answers})
+            await end_tasks({link, begin, watch, stop, *self._tasks, *self._answers})
 
     async def ready(self, seconds: float = 10.0) -> None:
         """Wait until the service serves.
