@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
-import msgspec
 
 from ..backends.api import API_HASH
 from ..backends.sim import suites
@@ -179,9 +178,3 @@ def estimate(config: RunConfig) -> Estimate:
     rounds = config.cerebellum_rounds + config.brain_rounds
     trials = 2 * config.trials * CANDIDATES_A_ROUND * rounds if config.governor else 0
     return Estimate(tasks, episodes, trials, SECONDS_AN_EPISODE * (episodes + trials) / config.workers)
-
-
-def as_dict(config: RunConfig) -> dict[str, object]:
-    """The configuration as plain values, for `--json` and events."""
-    values: dict[str, object] = msgspec.to_builtins(config)
-    return values

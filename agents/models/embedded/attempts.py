@@ -6,7 +6,7 @@ from typing import Any
 
 from ..base import EpisodeView
 from .features import Vector, appearance, shape
-from .variants import SELECTIONS, Variant, select
+from .variants import Variant
 
 
 @dataclass(frozen=True)
@@ -140,9 +140,3 @@ def _correction(direction: str, right: tuple[float, float]) -> tuple[float, floa
     return {
         "left": (rx, ry), "right": (-rx, -ry), "up": down, "down": (-down[0], -down[1])
     }.get(direction, (0.0, 0.0))  # fmt: skip
-
-
-def selections(sighting: Sighting, ties: list[int]) -> list[Variant]:
-    """The selections that would have singled out the region that was meant, among the ties."""
-    places = [(sighting.regions[i]["x"], sighting.regions[i]["y"]) for i in ties]
-    return [s for s in SELECTIONS if ties[select(s, places)] == sighting.region]
