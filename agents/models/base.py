@@ -72,5 +72,5 @@ class ProposerModel(Protocol):
         evidence: list[EpisodeView],
         tried: list[ev.CandidateProposed],
     ) -> list[Candidate]:
-        """Memory updates that the evidence supports. `tried`: proposed for this stage before, accepted or not."""
+        """Memory updates that the evidence supports. `tried`: what this stage has proposed before."""
         ...
