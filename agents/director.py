@@ -20,6 +20,8 @@ from .actor import Role
 from .chain import Chains
 from .errors import RolloutFailed
 
+TURNS = 8  # programs that an episode may take: a look, and for each part of an instruction a study and an act
+
 
 @dataclass(frozen=True)
 class Job:
@@ -162,6 +164,7 @@ class Director(Role):
                     round=job.round,
                     batch=job.batch,
                     attempt=self._attempts.get(job.id, 0) + 1,
+                    turns=TURNS,
                 )
                 await self.say("episode.started", started, subject=job.id)
             await self.until(lambda: self._done(job))

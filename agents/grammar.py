@@ -6,7 +6,7 @@ meaning: what they mean is learned.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 VERBS = (
     "pick up", "turn on", "turn off", "put down", "put", "place", "stack", "move", "open", "close", "push",
@@ -15,7 +15,7 @@ VERBS = (
 RELATIONS = (
     "to the left of", "to the right of", "to the front of", "to the back of", "in front of", "on top of",
     "next to", "on the top of", "behind", "beside", "between", "under", "below", "above", "over", "inside",
-    "into", "onto", "in", "on", "to", "at", "from", "with",
+    "into", "onto", "in", "on", "to", "at", "out of", "off", "from", "with",
 )  # fmt: skip
 SELECTORS = frozenset(
     [
@@ -41,7 +41,7 @@ SELECTORS = frozenset(
         "rightmost",
     ]
 )
-ARTICLES = frozenset(("the", "a", "an", "both", "all", "some"))
+ARTICLES = frozenset(("the", "a", "an", "both", "all", "some", "its"))
 PRONOUNS = frozenset(("it", "them", "this", "that"))
 CARRY_ON = frozenset(("put", "place", "stack", "move", "insert"))  # verbs that finish a "pick up"
 
@@ -80,10 +80,21 @@ def parse(instruction: str) -> tuple[Clause, ...]:
     words = re.sub(r"[^a-z0-9\- ]+", " ", instruction.lower().replace(",", " then ")).split()
     clauses: list[Clause] = []
     for verb, rest in _merge_pick_up(_split(words)):
-        clauses.extend(_clauses(verb, rest, clauses[-1] if clauses else None))
+        for clause in _clauses(verb, rest, clauses[-1] if clauses else None):
+            clauses.append(_with_known_whole(clause, clauses))
     if not clauses:
         raise ValueError(f"no verb is known in {instruction!r}; start with one of: {', '.join(VERBS)}")
     return tuple(clauses)
+
+
+def _with_known_whole(clause: Clause, before: list[Clause]) -> Clause:
+    """ "Close the bottom drawer of the cabinet and open the top drawer": of the same cabinet."""
+    thing = clause.thing
+    if thing.whole is not None or not thing.selector:
+        return clause
+    said = [p for c in before for p in (c.thing, c.target) if p is not None and p.noun == thing.noun]
+    whole = next((p.whole for p in reversed(said) if p.whole is not None), None)
+    return replace(clause, thing=replace(thing, whole=whole)) if whole else clause
 
 
 def _verb_at(words: list[str], i: int) -> str:
@@ -133,12 +144,14 @@ def _relation_at(words: list[str], i: int) -> str:
 
 def _clauses(verb: str, words: list[str], before: Clause | None) -> list[Clause]:
     things, relation, target = words, "", None
+    more: list[str] = []
     i = 1
     while i < len(words):
         found = _relation_at(words, i)
         if found and not _is_selector_phrase(words, i, found):
             things, relation = words[:i], found
-            target = _phrase(words[i + len(found.split()) :], before)
+            rest, more = _without_next(words[i + len(found.split()) :])
+            target = _phrase(rest, before)
             break
         i += 1
     plural = bool(things) and things[0] == "both" and "and" not in things
@@ -147,10 +160,20 @@ def _clauses(verb: str, words: list[str], before: Clause | None) -> list[Clause]
         nouns = [things[:cut], things[cut + 1 :]]
     else:
         nouns = [things, things] if plural else [things]
-    return [
+    clauses = [
         Clause(verb, _phrase(noun, before, plural), relation, target, repeat=i if plural else 0)
         for i, noun in enumerate(nouns)
     ]
+    return clauses + _clauses(verb, more, clauses[-1]) if more else clauses
+
+
+def _without_next(words: list[str]) -> tuple[list[str], list[str]]:
+    """ "On the plate and the cup on the tray": a target, and what goes on with the same verb."""
+    for i in range(1, len(words) - 2):
+        joined = words[i] == "and" and words[i + 1] in ARTICLES
+        if joined and any(_relation_at(words, j) for j in range(i + 3, len(words))):
+            return words[:i], words[i + 1 :]
+    return words, []
 
 
 def _is_selector_phrase(words: list[str], i: int, relation: str) -> bool:

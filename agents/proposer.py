@@ -7,7 +7,7 @@ from ..replay.memory import MemoryFold
 from .actor import Role
 from .chain import Chains
 from .models.base import Candidate, EpisodeView, ProposerModel, Turn
-from .rounds import before, layer_of
+from .rounds import before
 
 
 class Proposer(Role):
@@ -111,9 +111,7 @@ class Proposer(Role):
     async def _reflect(self, event: Event) -> None:
         request: ev.CandidatesRequested = ev.payload(event)
         memory = tuple(self._memory.entries.values())
-        evidence = sorted(
-            (e for e in self._evidence if layer_of(e.started.round) == request.layer), key=lambda e: e.id
-        )
+        evidence = sorted(self._evidence, key=lambda e: e.id)
         tried = [c for c in self._proposed.values() if c.stage == request.stage]
         made = self.model.reflect(request, memory, evidence, tried)
         messages, ids = [], []

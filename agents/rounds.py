@@ -4,8 +4,8 @@ from ..ledger.events import EpisodeStarted, Layer
 
 # In which order a round reflects: each stage stands on what the one before it brought into memory.
 STAGES: dict[Layer, tuple[str, ...]] = {
-    "cerebellum": ("nouns", "grasps", "releases"),
-    "brain": ("words", "order", "room"),
+    "cerebellum": ("nouns", "parts", "grasps", "releases", "work"),
+    "brain": ("words", "order", "room", "retry"),
 }
 LETTERS: dict[Layer, str] = {"cerebellum": "C", "brain": "B"}
 

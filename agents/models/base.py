@@ -34,6 +34,15 @@ class EpisodeView:
                 return value[key]
         return None
 
+    def parts(self, turn: int | None = None) -> dict[int, list[dict[str, Any]]]:
+        """Parts by region, as they were known when this turn's program was written (None: by now)."""
+        known: dict[int, list[dict[str, Any]]] = {}
+        for one in self.turns[:turn]:
+            value = one.executed.value if one.executed else None
+            if isinstance(value, dict):
+                known.update({int(region): parts for region, parts in value.get("parts", {}).items()})
+        return known
+
 
 @dataclass(frozen=True)
 class Proposal:

@@ -7,7 +7,8 @@ import msgspec
 from skill2real.agents.models.base import EpisodeView, Turn
 from skill2real.agents.models.embedded.model import EmbeddedModel
 from skill2real.agents.models.embedded.skills import Skills, appearance_entry, grasp_entry, word_entry
-from skill2real.agents.models.embedded.variants import GRASPS, NAIVE_GRASP, SELECTIONS
+from skill2real.agents.models.embedded.variants import GRASPS, NAIVE_GRASP
+from skill2real.agents.models.embedded.words import SELECTIONS
 from skill2real.ledger import events as ev
 
 NAMES = ("zorp", "quib")
@@ -81,7 +82,7 @@ def pointing(names: tuple[str, str] = NAMES, count: int = 3) -> list[EpisodeView
 
 
 def reflect(stage: str, evidence: list[EpisodeView], memory: tuple[ev.Entry, ...] = ()) -> list[Any]:
-    layer: ev.Layer = "cerebellum" if stage in ("nouns", "grasps", "releases") else "brain"
+    layer: ev.Layer = "cerebellum" if stage in ("nouns", "grasps", "releases", "parts", "work") else "brain"
     return EmbeddedModel().reflect(
         ev.CandidatesRequested(round="C1", layer=layer, stage=stage), memory, evidence, []
     )
@@ -179,8 +180,8 @@ def test_words_get_the_meaning_that_the_pointing_shows() -> None:
     memory = reflect("nouns", pointing())[0].entries
     (front,) = reflect("words", several("front", 2), memory)
     (middle,) = reflect("words", several("middle", 1), memory)
-    assert front.entries[0].state["selection"] == {"axis": (1.0, 0.0), "pick": "most"}
-    assert middle.entries[0].state["selection"] == {"axis": (1.0, 0.0), "pick": "middle"}
+    assert front.entries[0].state["selection"] == {"axis": (1.0, 0.0, 0.0), "pick": "most"}
+    assert middle.entries[0].state["selection"] == {"axis": (1.0, 0.0, 0.0), "pick": "middle"}
 
 
 def test_a_word_that_points_anywhere_is_not_proposed() -> None:

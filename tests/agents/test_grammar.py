@@ -13,6 +13,19 @@ def clauses(text: str) -> list[tuple[str, str, str, str]]:
     ("text", "expected"),
     [
         ("pick up the alphabet soup and put it in the basket", [("put", "alphabet soup", "in", "basket")]),
+        (
+            "close the bottom drawer of the cabinet and open the top drawer",
+            [
+                ("close", "bottom drawer of the cabinet", "", ""),
+                ("open", "top drawer of the cabinet", "", ""),
+            ],
+        ),
+        (
+            "put the square nut on the square peg and the round nut on the round peg",
+            [("put", "square nut", "on", "square peg"), ("put", "round nut", "on", "round peg")],
+        ),
+        ("wipe the dirt off the table", [("wipe", "dirt", "off", "table")]),
+        ("put the can in its bin", [("put", "can", "in", "bin")]),
         ("put the middle black bowl on the plate", [("put", "middle black bowl", "on", "plate")]),
         ("put the black bowl at the front on the plate", [("put", "front black bowl", "on", "plate")]),
         (

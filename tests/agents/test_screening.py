@@ -4,7 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from skill2real.agents.models.embedded.skills import appearance_entry, grasp_entry, word_entry
-from skill2real.agents.models.embedded.variants import GRASPS, SELECTIONS
+from skill2real.agents.models.embedded.variants import GRASPS
+from skill2real.agents.models.embedded.words import SELECTIONS
 from skill2real.agents.screening import screen
 from skill2real.ledger import events as ev
 

@@ -13,6 +13,10 @@ _SPREAD = 14.0
 _HUE = 0.35
 _HEIGHT = 0.015
 _EXTENT = 0.025
+_PART = 0.03
+_DEEP = 0.15  # what is deeper, or has more room above it, is no different
+_UPWARD = 0.4  # share of a direction that points up
+_KIND = 4.0  # two kinds of part are this far apart, times the root of two
 
 
 def appearance(region: dict[str, Any]) -> Vector:
@@ -33,6 +37,13 @@ def shape(region: dict[str, Any]) -> Vector:
         round(region["radius"], 4),
         0.04 if region["hollow"] else 0.0,
     )
+
+
+def part_look(part: dict[str, Any]) -> Vector:
+    """What a part is like, wherever it sits on its thing, in units of noticeable difference."""
+    kinds = [_KIND if part["kind"] == kind else 0.0 for kind in ("bump", "hollow", "level", "leaf")]
+    size = [part["length"] / _PART, part["width"] / _PART, min(part["depth"], _DEEP) / _PART]
+    return tuple(round(value, 3) for value in (*kinds, *size, part["outward"][2] / _UPWARD, part["rise"]))
 
 
 def distance(a: Vector, b: Vector) -> float:

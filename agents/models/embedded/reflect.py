@@ -1,37 +1,18 @@
 """Candidates from evidence, at the end of a round: only what several attempts support and the memory does
 not have."""
 
-from typing import Any
+from collections.abc import Sequence
 
 from ....ledger import events as ev
 from ...grammar import parse
-from ..base import Candidate
+from ..base import Candidate, EpisodeView
 from .attempts import Attempts
-from .choose import (
-    PROTOTYPES,
-    SEEN,
-    Try,
-    ambiguous,
-    axis_support,
-    estimate,
-    grasp_tries,
-    matches,
-    release_space,
-    release_tries,
-    word_meanings,
-)
+from .choose import SEEN, Try, estimate, grasp_tries, release_space, release_tries
 from .features import Vector, distance, shape, spread_out
-from .skills import Skills, appearance_entry, grasp_entry, order_entry, release_entry, room_entry, word_entry
-from .variants import (
-    GRASPS,
-    NAIVE_GRASP,
-    NAIVE_RELEASE,
-    NAIVE_ROOM,
-    ORDERS,
-    ROOMS,
-    Variant,
-    alike,
-)
+from .reflect_names import nouns, parts, unique, words
+from .skills import Skills, grasp_entry, release_entry, rule_entry
+from .variants import GRASPS, NAIVE_GRASP, NAIVE_RELEASE, RULES, Variant, alike
+from .work import work_candidates
 
 GAIN = 0.12  # predicted gain that a variant must promise
 SUPPORT = 1.5  # successful tries of a variant, those of its like in part
@@ -39,38 +20,30 @@ CLUSTER = 0.03  # metres: shapes nearer than this are treated alike
 RADIUS = 0.035
 
 
-def nouns(skills: Skills, attempts: Attempts, instructions: list[str], singly: bool) -> list[Candidate]:
-    """Nouns that were pointed at twice or more and are unknown, or known and still confused."""
-    entries: list[ev.Entry] = []
-    replaces: list[str] = []
-    by_noun: dict[str, list[Any]] = {}
-    for sighting in attempts.sightings:
-        by_noun.setdefault(sighting.noun, []).append(sighting)
-    for noun, sightings in sorted(by_noun.items()):
-        known = skills.nouns.get(noun)
-        missed = [s for s in sightings if known and not _found(noun, skills, s)]
-        if len(sightings) < 2 or (known and len(missed) < 2):
-            continue
-        looks = ([*known[1]] if known else []) + [s.look for s in (missed if known else sightings)]
-        entry = appearance_entry(noun, spread_out(looks, PROTOTYPES), _episodes(missed or sightings))
-        entries.append(entry)
-        replaces += [known[0]] if known else []
-    groups = [[entry] for entry in entries] if singly else [entries] if entries else []
-    return [
-        Candidate(
-            entries=tuple(group),
-            replaces=tuple(r for r in replaces if r in {e.id for e in group}),
-            decision="which",
-            reason="the Verifier pointed at " + ", ".join(f'"{e.state["noun"]}"' for e in group),
-            tasks=_naming({e.state["noun"] for e in group}, instructions),
-        )
-        for group in groups
-    ]
-
-
-def _found(noun: str, skills: Skills, sighting: Any) -> bool:
-    found = matches(noun, skills.nouns, sighting.regions)
-    return bool(found) and sighting.region in [i for _, i in found[:3]]
+def candidates(
+    stage: str,
+    skills: Skills,
+    attempts: Attempts,
+    evidence: Sequence[EpisodeView],
+    tried: list[ev.CandidateProposed],
+) -> list[Candidate]:
+    """What a stage of a round proposes. tried: what this stage has proposed before; where a bundle of names
+    was refused, they come one by one."""
+    instructions = list(dict.fromkeys(e.started.task.instruction for e in evidence))
+    singly = any(len(t.entries) > 1 for t in tried)
+    if stage == "nouns":
+        return nouns(skills, attempts, instructions, singly)
+    if stage == "parts":
+        return parts(skills, attempts, instructions, singly)
+    if stage == "grasps":
+        return grasps(skills, attempts, instructions)
+    if stage == "releases":
+        return releases(skills, attempts, instructions)
+    if stage == "work":
+        return work_candidates(attempts.works, skills.works, instructions)
+    if stage == "words":
+        return words(skills, attempts, instructions)
+    return ruled(stage, skills, attempts)
 
 
 def grasps(skills: Skills, attempts: Attempts, instructions: list[str]) -> list[Candidate]:
@@ -84,7 +57,7 @@ def grasps(skills: Skills, attempts: Attempts, instructions: list[str]) -> list[
         best = _better(GRASPS, tried, rule.variant if rule else NAIVE_GRASP)
         if best is not None:
             wanted.setdefault(GRASPS.index(best), []).extend(cluster)
-    candidates = []
+    found = []
     for index, shapes in sorted(wanted.items()):
         variant = GRASPS[index]
         exemplars = spread_out(shapes, 8)
@@ -99,17 +72,11 @@ def grasps(skills: Skills, attempts: Attempts, instructions: list[str]) -> list[
             f"{variant['style']} {variant['depth'] * 1000:.0f}mm {'near ' if variant['near'] else ''}"
             + "-".join(f"{value * 100:.0f}" for value in exemplars[0][:3])
         )
-        entry = grasp_entry(name, variant, exemplars, RADIUS, _unique(evidence))
-        candidates.append(
-            Candidate(
-                (entry,),
-                (),
-                "grasp",
-                f"held more often than the rule in force: {entry.when}",
-                _grasping(exemplars, attempts) or tuple(instructions),
-            )
-        )
-    return candidates
+        entry = grasp_entry(name, variant, exemplars, RADIUS, unique(evidence))
+        reason = f"held more often than the rule in force: {entry.when}"
+        tasks = _grasping(exemplars, attempts) or tuple(instructions)
+        found.append(Candidate((entry,), (), "grasp", reason, tasks))
+    return found
 
 
 def _within(measured: Vector, exemplars: list[Vector]) -> bool:
@@ -119,13 +86,11 @@ def _within(measured: Vector, exemplars: list[Vector]) -> bool:
 def _grasping(exemplars: list[Vector], attempts: Attempts) -> tuple[str, ...]:
     """Instructions whose thing has such a shape: only their programs change."""
     meant = [s for s in attempts.sightings if s.decision == "which"]
-    return tuple(
-        dict.fromkeys(s.instruction for s in meant if _within(shape(s.regions[s.region]), exemplars))
-    )
+    return tuple(dict.fromkeys(s.instruction for s in meant if _within(shape(s.things[s.index]), exemplars)))
 
 
 def releases(skills: Skills, attempts: Attempts, instructions: list[str]) -> list[Candidate]:
-    candidates = []
+    found = []
     for relation, noun in sorted({(r.relation, r.noun) for r in attempts.releases}):
         tried = release_tries(relation, noun, attempts)
         rule = skills.release(relation, noun)
@@ -135,71 +100,29 @@ def releases(skills: Skills, attempts: Attempts, instructions: list[str]) -> lis
         if best is None:
             continue
         evidence = [r.episode for r in attempts.releases if (r.relation, r.noun) == (relation, noun)]
-        entry = release_entry(relation, noun, best, _unique(evidence))
+        entry = release_entry(relation, noun, best, unique(evidence))
         replaced = (rule.entry,) if rule else ()
         tasks = tuple(
             text for text in instructions
             if any(c.target and (c.relation, c.target.noun) == (relation, noun) for c in parse(text))
         )  # fmt: skip
-        candidates.append(
-            Candidate((entry,), replaced, "release", f"ended where it should more often: {entry.when}", tasks)
-        )
-    return candidates
+        reason = f"ended where it should more often: {entry.when}"
+        found.append(Candidate((entry,), replaced, "release", reason, tasks))
+    return found
 
 
-def words(skills: Skills, attempts: Attempts, instructions: list[str]) -> list[Candidate]:
-    """Words with three ambiguous cases or more, right in 80%, and clearly better than every rival meaning:
-    more often right, or telling things apart along a longer distance."""
-    candidates = []
-    for word in sorted({s.selector for s in attempts.sightings if s.selector} - set(skills.words)):
-        meanings = word_meanings(word, skills, attempts)
-        if not meanings or meanings[0].cases < 3 or meanings[0].right < 0.8:
-            continue
-        fitting = [m for m in meanings if m.right > meanings[0].right - 0.1]
-        clear = [m.clear + axis_support(m.selection, word, skills, attempts) for m in fitting]
-        best = fitting[clear.index(max(clear))]
-        if len(fitting) > 1 and max(clear) < 1.2 * sorted(clear)[-2]:
-            continue
-        evidence = _unique([s.episode for s, _ in ambiguous(word, skills, attempts)])
-        tasks = tuple(
-            text for text in instructions
-            if any(word in (c.thing.selector, c.target.selector if c.target else "") for c in parse(text))
-        )  # fmt: skip
-        reason = (
-            f"right in {best.right:.0%} of {best.cases} cases where several looked alike, "
-            f"{best.clear * 100:.0f} cm apart"
-            + (f"; clearer than {len(fitting) - 1} rival meanings" if len(fitting) > 1 else "")
-        )
-        entry = word_entry(word, best.selection, evidence)
-        candidates.append(Candidate((entry,), (), "which", reason, tasks))
-    return candidates
-
-
-def orders(skills: Skills, attempts: Attempts, instructions: list[str]) -> list[Candidate]:
-    joined = tuple(text for text in instructions if len(parse(text)) > 1)
-    tried = [(1.0, {"rule": o.rule}, o.good) for o in attempts.orders]
-    current = skills.order.variant if skills.order else ORDERS[0]
-    best = _better(ORDERS, tried, current)
-    if best is None or not joined:
-        return []
-    entry = order_entry(best["rule"], _unique([o.episode for o in attempts.orders if o.rule == best["rule"]]))
-    replaced = (skills.order.entry,) if skills.order else ()
-    reason = f"parts of the instruction were left undone by the rule in force ({current['rule']})"
-    return [Candidate((entry,), replaced, "order", reason, joined)]
-
-
-def rooms(skills: Skills, attempts: Attempts, instructions: list[str]) -> list[Candidate]:
-    tried = [(1.0, {"place": r.place}, r.good) for r in attempts.rooms]
-    current = skills.room.variant if skills.room else NAIVE_ROOM
-    best = _better(ROOMS, tried, current)
+def ruled(decision: str, skills: Skills, attempts: Attempts) -> list[Candidate]:
+    """A rule for a decision that is one for the whole episode: order, room, retry."""
+    tried = attempts.rules[decision]
+    rule = skills.rules.get(decision)
+    current = rule.variant if rule else RULES[decision][0]
+    best = _better(RULES[decision], [(1.0, one.variant, one.good) for one in tried], current)
     if best is None:
         return []
-    tasks = tuple(dict.fromkeys(r.instruction for r in attempts.rooms))
-    entry = room_entry(
-        best["place"], _unique([r.episode for r in attempts.rooms if r.place == best["place"]])
-    )
-    reason = "the second thing for the same target did not stay where it should"
-    return [Candidate((entry,), (skills.room.entry,) if skills.room else (), "room", reason, tasks)]
+    entry = rule_entry(decision, best, unique([one.episode for one in tried if one.variant == best]))
+    tasks = tuple(dict.fromkeys(one.instruction for one in tried))
+    reason = f"went well more often than what is in force ({', '.join(map(str, current.values()))})"
+    return [Candidate((entry,), (rule.entry,) if rule else (), decision, reason, tasks)]
 
 
 def _better(space: tuple[Variant, ...], tried: list[Try], current: Variant) -> Variant | None:
@@ -207,13 +130,12 @@ def _better(space: tuple[Variant, ...], tried: list[Try], current: Variant) -> V
     promises enough over the current one."""
     means = [a / (a + b) for a, b in estimate(space, tried, None)]
     exact = [one for one in tried if one[1] == current]
-    if (
-        sum(weight for weight, _, _ in exact) >= SEEN
-    ):  # what was measured of it counts, not what its like suggest
+    if sum(weight for weight, _, _ in exact) >= SEEN:
+        # what was measured of it counts, not what its like suggest
         tried_itself = estimate((current,), exact, None)[0]
         own = tried_itself[0] / sum(tried_itself)
     else:
-        own = means[space.index(current)]
+        own = estimate((current,), tried, None)[0][0] / sum(estimate((current,), tried, None)[0])
     for i in sorted(range(len(space)), key=lambda i: -means[i]):
         if means[i] - own <= GAIN:
             return None
@@ -234,18 +156,3 @@ def _clusters(points: list[Vector]) -> list[list[Vector]]:
         else:
             clusters.append([point])
     return clusters
-
-
-def _naming(names: set[str], instructions: list[str]) -> tuple[str, ...]:
-    return tuple(
-        text for text in instructions
-        if any(c.thing.noun in names or (c.target and c.target.noun in names) for c in parse(text))
-    )  # fmt: skip
-
-
-def _episodes(sightings: list[Any]) -> list[str]:
-    return _unique([s.episode for s in sightings])
-
-
-def _unique(ids: list[str]) -> list[str]:
-    return list(dict.fromkeys(ids))[:12]

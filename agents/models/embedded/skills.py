@@ -11,6 +11,7 @@ from .variants import Variant
 
 MATCH = 4.5  # farthest appearance that still counts as the same thing
 TIE = 2.0  # as close as this to the best match is a tie
+PART_TIE = 2.5  # the same for parts
 
 
 NEEDS = {
@@ -20,6 +21,9 @@ NEEDS = {
     "word": {"word", "selection"},
     "order": {"rule"},
     "room": {"place"},
+    "part": {"verb", "noun", "prototypes"},
+    "work": {"verb", "noun", "variant", "exemplars", "radius"},
+    "retry": {"tries"},
 }
 
 
@@ -31,6 +35,12 @@ class Rule:
     entry: str
 
 
+def part_name(verb: str, noun: str) -> str:
+    """Parts go by what is done with them: a drawer is opened by one part, and things are put into
+    another."""
+    return f"{verb} {noun}"
+
+
 class Skills:
     """What a memory says, by decision."""
 
@@ -39,8 +49,9 @@ class Skills:
         self.words: dict[str, Rule] = {}
         self._grasps: list[tuple[Entry, list[Vector]]] = []
         self._releases: dict[tuple[str, str], Rule] = {}
-        self.order: Rule | None = None
-        self.room: Rule | None = None
+        self.parts: dict[str, tuple[str, list[Vector]]] = {}
+        self.works: list[Entry] = []
+        self.rules: dict[str, Rule] = {}  # order, room, retry
         for entry in memory:
             state = entry.state
             if not NEEDS.get(entry.kind, {""}) <= state.keys():
@@ -54,10 +65,14 @@ class Skills:
                 self._releases[(state["relation"], state["noun"])] = rule
             elif entry.kind == "word":
                 self.words[state["word"]] = Rule(state["selection"], entry.id)
-            elif entry.kind == "room":
-                self.room = Rule({"place": state["place"]}, entry.id)
-            elif entry.kind == "order":
-                self.order = Rule({"rule": state["rule"]}, entry.id)
+            elif entry.kind == "part":
+                name = part_name(state["verb"], state["noun"])
+                self.parts[name] = (entry.id, [tuple(p) for p in state["prototypes"]])
+            elif entry.kind == "work":
+                self.works.append(entry)
+            else:
+                variant = {name: state[name] for name in NEEDS[entry.kind]}
+                self.rules[entry.kind] = Rule(variant, entry.id)
 
     def grasp(self, shape: Vector) -> Rule | None:
         """The grasp whose exemplars are nearest, if they are near enough."""
@@ -98,6 +113,15 @@ def appearance_entry(noun: str, prototypes: list[Vector], evidence: list[str]) -
     )  # fmt: skip
 
 
+def part_entry(verb: str, noun: str, prototypes: list[Vector], evidence: list[str]) -> Entry:
+    return _entry(
+        "cerebellum", "part", part_name(verb, noun),
+        f'Where "{verb} … {noun}" is said: the part of the thing that is nearest in kind and size to one of '
+        "these prototypes.",
+        "", {"verb": verb, "noun": noun, "prototypes": [list(p) for p in prototypes]}, evidence,
+    )  # fmt: skip
+
+
 def grasp_entry(
     name: str, variant: Variant, exemplars: list[Vector], radius: float, evidence: list[str]
 ) -> Entry:
@@ -134,10 +158,12 @@ def release_entry(relation: str, noun: str, variant: Variant, evidence: list[str
 
 def word_entry(word: str, selection: Variant, evidence: list[str]) -> Entry:
     axis = {
-        (1.0, 0.0): "away from the robot",
-        (-1.0, 0.0): "towards the robot",
-        (0.0, 1.0): "to the robot's left",
-        (0.0, -1.0): "to the robot's right",
+        (1.0, 0.0, 0.0): "away from the robot",
+        (-1.0, 0.0, 0.0): "towards the robot",
+        (0.0, 1.0, 0.0): "to the robot's left",
+        (0.0, -1.0, 0.0): "to the robot's right",
+        (0.0, 0.0, 1.0): "upwards",
+        (0.0, 0.0, -1.0): "downwards",
     }[tuple(selection["axis"])]
     which = (
         f"the one farthest {axis}" if selection["pick"] == "most" else f"the middle one along the line {axis}"
@@ -148,22 +174,13 @@ def word_entry(word: str, selection: Variant, evidence: list[str]) -> Entry:
     )  # fmt: skip
 
 
-def order_entry(rule: str, evidence: list[str]) -> Entry:
-    return _entry(
-        "brain", "order", rule,
-        f"When an instruction has several parts: do all of them, in the order {rule}.",
-        "", {"rule": rule}, evidence,
-    )  # fmt: skip
-
-
-def room_entry(place: str, evidence: list[str]) -> Entry:
-    return _entry(
-        "brain",
-        "room",
-        place,
-        "When something was put on or in the same target before: look at the target again, before taking the "
-        "next thing, and put that where there is free room.",
-        "",
-        {"place": place},
-        evidence,
-    )
+def rule_entry(decision: str, variant: Variant, evidence: list[str]) -> Entry:
+    """A rule of the Brain for whole episodes: "order", "room" or "retry"."""
+    value = next(iter(variant.values()))
+    when = {
+        "order": f"When an instruction has several parts: do all of them, in the order {value}.",
+        "room": "When something was put on or in the same target before: look at the target again, before "
+        f"taking the next thing, and put that where there is {value}.",
+        "retry": f"When nothing is held after grasping: look again, and try up to {value} times in all.",
+    }[decision]
+    return _entry("brain", decision, str(value), when, "", variant, evidence)
