@@ -1,5 +1,6 @@
 """One typed run configuration: flags, a TOML file and the `run.started` event all carry this struct."""
 
+import shlex
 import tomllib
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +14,7 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 
 RoleName = Literal["proposer", "runner", "verifier", "governor"]
+VerifierKind = Literal["full", "public", "shuffled", "none"]
 ROLES: Final[tuple[RoleName, ...]] = get_args(RoleName)  # besides the trainer
 
 MODELS = ("embedded",)
@@ -34,8 +36,12 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     trials: Annotated[int, msgspec.Meta(ge=5)] = 25  # pairs a candidate
     workers: Positive = 2
     seed: Count = 0
-    verifier: bool = True
-    governor: bool = True
+    verifier: VerifierKind = (
+        "full"  # as controls: sees what is public, says another episode's words, is not there
+    )
+    governor: bool = True  # False: what passes the screens is accepted
+    early_stop: bool = False  # end trials that can no longer be passed; acceptances are the same
+    rename: bool = False  # every noun of the instructions is a made-up word
     proposer_model: str = "embedded"
     states: dict[str, tuple[int, int]] = msgspec.field(default_factory=lambda: dict(STATES))
 
@@ -51,7 +57,12 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     @property
     def roles(self) -> tuple[RoleName, ...]:
         """The roles that this run has: without a Verifier nobody writes critiques."""
-        return tuple(name for name in ROLES if name != "verifier" or self.verifier)
+        return tuple(name for name in ROLES if name != "verifier" or self.verified)
+
+    @property
+    def verified(self) -> bool:
+        """Whether there are critiques."""
+        return self.verifier != "none"
 
 
 def parts(task: str) -> tuple[int, ...]:
@@ -76,6 +87,34 @@ def load(file: Path | None, flags: dict[str, Any]) -> RunConfig:
             raise ConfigError(f"{file} is not valid TOML: {error}") from None
     values.update({name: value for name, value in flags.items() if value is not None})
     try:
-        return msgspec.convert(values, RunConfig)
+        return read(values)
     except msgspec.ValidationError as error:
         raise ConfigError(f"the run configuration does not fit: {error}") from None
+
+
+def read(values: dict[str, Any]) -> RunConfig:
+    """The configuration as a file or a ledger has it, older forms too. Raises msgspec.ValidationError."""
+    verifier = values.get("verifier", "full")
+    if isinstance(verifier, bool):  # before there were several kinds
+        values = {**values, "verifier": "full" if verifier else "none"}
+    return msgspec.convert(values, RunConfig)
+
+
+def command_of(config: RunConfig) -> str:
+    """The command line that trains by this configuration."""
+    words = ["skill2real", "train", "--suite", config.suite]
+    standard = RunConfig(suite=config.suite)
+    for field in msgspec.structs.fields(RunConfig):
+        value = getattr(config, field.name)
+        if field.name in ("suite", "states", "workers") or value == getattr(standard, field.name):
+            continue
+        flag = "--" + {"tasks": "task", "brain_tasks": "brain-task"}.get(
+            field.name, field.name.replace("_", "-")
+        )
+        if isinstance(value, bool):
+            words.append(flag if value else flag.replace("--", "--no-", 1))
+        else:
+            words += [
+                word for one in (value if isinstance(value, tuple) else (value,)) for word in (flag, str(one))
+            ]
+    return shlex.join(words)

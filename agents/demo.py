@@ -11,13 +11,14 @@ from ..ledger.events import Entry
 from ..ledger.reader import Reader
 from ..replay.memory import memory_at
 from ..replay.state import LEDGER
+from .benchmarks import resolve
 from .config import STATES, RunConfig
 from .crew import linked, signing_key
 from .deploy import DeployResult, deploy
 from .director import Progress
 from .evaluation import Arm, EvalResult, run_arm
 from .pool import local_pool
-from .session import crew_train, resolve
+from .session import crew_train
 from .trainer import Trainer
 
 RUN = "demo"

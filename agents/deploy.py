@@ -12,6 +12,7 @@ from ..ledger.bus import Bus
 from ..ledger.events import Event
 from ..ledger.reader import Reader
 from ..replay.state import LEDGER
+from .benchmarks import resolve
 from .crew import linked, seats, together
 from .director import Director, Job, Progress
 from .errors import ConfigError
@@ -19,7 +20,6 @@ from .models import proposer_model
 from .pool import local_pool
 from .proposer import Proposer
 from .runner import Runner
-from .session import resolve
 from .source import Source, open_source
 
 

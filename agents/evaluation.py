@@ -11,6 +11,7 @@ from ..backends.sim import suites
 from ..ledger import events as ev
 from ..ledger.bus import Bus
 from ..ledger.events import Layer
+from .benchmarks import resolve
 from .config import STATES
 from .crew import linked, seats, together
 from .director import Director, Job, Progress
@@ -20,7 +21,6 @@ from .packages import installed
 from .pool import local_pool
 from .proposer import Proposer
 from .runner import Runner
-from .session import resolve
 from .source import Source, open_source
 from .statistics import wilson
 

@@ -25,4 +25,4 @@ def make_role(
         case "verifier":
             return Verifier(bus, config.run)
         case "governor":
-            return Governor(bus, config.run, gated=config.governor, verified=config.verifier)
+            return Governor(bus, config.run, gated=config.governor, verified=config.verified)

@@ -15,7 +15,8 @@ from ..replay.fold import feed
 from ..replay.memory import MemoryFold
 from ..replay.runs import find_run
 from ..replay.state import LEDGER
-from .config import RoleName, RunConfig, parts
+from .benchmarks import key_of, resolve
+from .config import RoleName, RunConfig
 from .crew import Link, linked, seats, together
 from .director import Progress
 from .errors import ConfigError, RunMismatch
@@ -47,15 +48,12 @@ class Estimate:
     seconds: float
 
 
-def resolve(suite: str, names: tuple[str, ...]) -> list[ev.Task]:
-    """Tasks by name ("12" or "12+15"); all of the suite without names. Raises UnknownSuite, UnknownTask,
-    ConfigError."""
-    wanted = [parts(name) for name in names] or [(i,) for i in range(suites.count_tasks(suite))]
-    found = [suites.load_task(suite, ids) for ids in wanted]
-    return [
-        ev.Task(suite=task.suite, parts=task.parts, instruction=task.instruction, scene=task.scene)
-        for task in found
-    ]
+def tasks_of(config: RunConfig) -> tuple[list[ev.Task], list[ev.Task]]:
+    """The tasks of the Cerebellum's rounds and of the Brain's. Raises what `resolve` raises."""
+    return (
+        resolve(config.suite, config.tasks, rename=config.rename),
+        resolve(config.suite, config.brain_tasks or config.tasks, rename=config.rename),
+    )
 
 
 def check_states(config: RunConfig, tasks: list[ev.Task]) -> None:
@@ -65,7 +63,7 @@ def check_states(config: RunConfig, tasks: list[ev.Task]) -> None:
         count = suites.load_task(task.suite, task.parts).states
         if last >= count:
             raise ConfigError(
-                f"{task.suite} task {'+'.join(map(str, task.parts))} has {count} initial states, but the "
+                f"task {key_of(task)} has {count} initial states, but the "
                 f"partition goes up to {last}; give smaller ranges in the configuration's [states]"
             )
 
@@ -82,8 +80,7 @@ async def train(
 
     Raises RunMismatch where the run exists and is not to be resumed.
     """
-    tasks = resolve(config.suite, config.tasks)
-    brain_tasks = resolve(config.suite, config.brain_tasks or config.tasks)
+    tasks, brain_tasks = tasks_of(config)
     check_states(config, tasks + brain_tasks)
     path = home / config.run
     if broker is None and (path / LEDGER).exists() and not resume:
@@ -172,8 +169,7 @@ async def freeze(run: str, home: Path, layer: ev.Layer, name: str, broker: str |
 
 def estimate(config: RunConfig) -> Estimate:
     """Episodes, trial episodes and seconds that a run takes at most on this configuration's workers."""
-    tasks = len(resolve(config.suite, config.tasks))
-    brain = len(resolve(config.suite, config.brain_tasks or config.tasks))
+    tasks, brain = (len(chosen) for chosen in tasks_of(config))
     episodes = config.episodes * (tasks * config.cerebellum_rounds + brain * config.brain_rounds)
     rounds = config.cerebellum_rounds + config.brain_rounds
     trials = 2 * config.trials * CANDIDATES_A_ROUND * rounds if config.governor else 0

@@ -8,7 +8,7 @@ import msgspec
 from ..ledger import events as ev
 from ..ledger.bus import Bus
 from ..ledger.credentials import password_from_environment
-from .config import RoleName, RunConfig
+from .config import RoleName, RunConfig, read
 from .crew import Link, together
 from .errors import RunMismatch
 from .pool import local_pool
@@ -49,7 +49,7 @@ async def _config(bus: Bus) -> RunConfig:
         event = ev.decode(committed.raw)
         if event.type == "run.started":
             try:
-                return msgspec.convert(ev.payload(event).config, RunConfig)
+                return read(ev.payload(event).config)
             except msgspec.ValidationError as error:
                 raise RunMismatch(f"run {bus.run} is not a training run of this version: {error}") from None
         if event.type == "deployment.started":

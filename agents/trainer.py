@@ -9,7 +9,7 @@ from ..backends.api import API_HASH
 from ..ledger import events as ev
 from ..ledger.bus import Bus
 from ..ledger.events import Event, Layer
-from .config import RunConfig
+from .config import RunConfig, read
 from .director import Director, Job, Judgement, Progress
 from .errors import RunMismatch
 from .governor import arm_episode
@@ -30,7 +30,7 @@ class Trainer(Director):
         brain_tasks: list[ev.Task],
         progress: Callable[[Progress], None] = lambda progress: None,
     ) -> None:
-        super().__init__(bus, config.run, config.workers, config.verifier, progress)
+        super().__init__(bus, config.run, config.workers, config.verified, progress)
         self.config = config
         self.tasks: dict[Layer, list[ev.Task]] = {"cerebellum": tasks, "brain": brain_tasks}
         self._run_started: ev.RunStarted | None = None
@@ -96,8 +96,8 @@ class Trainer(Director):
             raise RunMismatch(
                 f"there is a run {self.run} already; go on with --resume, or choose another --run"
             )
-        recorded = self._run_started.config
-        differ = [k for k, v in config.items() if k != "workers" and recorded.get(k) != v]
+        recorded = msgspec.to_builtins(read(self._run_started.config))
+        differ = [k for k, v in config.items() if k != "workers" and recorded[k] != v]
         if differ:
             raise RunMismatch(
                 f"run {self.run} was started with another {', '.join(differ)}; resume it with the same "

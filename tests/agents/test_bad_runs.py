@@ -117,7 +117,7 @@ def train(home: Path, pool: Rehearsed, plan: RunConfig = PLAN, resume: bool = Tr
 
 @pytest.mark.sim
 def test_a_rollout_that_fails_ends_the_run_and_is_tried_again(tmp_path: Path) -> None:
-    plan = config("bad", tasks=("51",), brain_rounds=0, episodes=2, verifier=False)
+    plan = config("bad", tasks=("51",), brain_rounds=0, episodes=2, verifier="none")
     with pytest.raises(RolloutFailed, match=r"C1/train/0/51 could not be played: out of memory") as failed:
         train(tmp_path, Rehearsed(error=AgentError("out of memory")), plan)
     assert exits.code_of(failed.value) == exits.FAILED
@@ -130,14 +130,14 @@ def test_a_rollout_that_fails_ends_the_run_and_is_tried_again(tmp_path: Path) ->
 
 @pytest.mark.sim
 def test_a_run_that_exists_is_not_begun_again(tmp_path: Path) -> None:
-    plan = config("bad", tasks=("51",), brain_rounds=0, episodes=1, verifier=False)
+    plan = config("bad", tasks=("51",), brain_rounds=0, episodes=1, verifier="none")
     train(tmp_path, Rehearsed(), plan)
     ledger = tmp_path / "bad" / "ledger.db"
     before = read(ledger)
     with pytest.raises(RunMismatch, match=r"there is a run bad already; go on with --resume") as failed:
         train(tmp_path, Rehearsed(), plan, resume=False)
     assert exits.code_of(failed.value) == exits.USAGE
-    other = config("bad", tasks=("52",), brain_rounds=0, episodes=1, verifier=False)
+    other = config("bad", tasks=("52",), brain_rounds=0, episodes=1, verifier="none")
     with pytest.raises(RunMismatch, match="started with another tasks"):
         train(tmp_path, Rehearsed(), other)
     assert read(ledger) == before
@@ -145,7 +145,7 @@ def test_a_run_that_exists_is_not_begun_again(tmp_path: Path) -> None:
 
 @pytest.mark.sim
 def test_a_ledger_of_a_later_version_is_left_alone(tmp_path: Path) -> None:
-    plan = config("bad", tasks=("51",), brain_rounds=0, episodes=1, verifier=False)
+    plan = config("bad", tasks=("51",), brain_rounds=0, episodes=1, verifier="none")
     train(tmp_path, Rehearsed(), plan)
     ledger = tmp_path / "bad" / "ledger.db"
     connection = sqlite3.connect(ledger)
