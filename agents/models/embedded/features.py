@@ -16,6 +16,7 @@ _EXTENT = 0.025
 _PART = 0.03
 _DEEP = 0.15  # what is deeper, or has more room above it, is no different
 _UPWARD = 0.4  # share of a direction that points up
+_MANY = 3
 _KIND = 4.0  # two kinds of part are this far apart, times the root of two
 
 
@@ -62,4 +63,20 @@ def spread_out(points: list[Vector], count: int) -> list[Vector]:
         if min(distance(far, q) for q in chosen) < 1e-9:
             break
         chosen.append(far)
+    return chosen
+
+
+def prototypes(points: list[Vector], count: int, reach: float) -> list[Vector]:
+    """At most `count` of the points that stand for the others: each time the one that has most of those not
+    yet stood for within its reach. One that stands for itself alone is left out where there are many: it
+    was seen badly."""
+    left, chosen = list(range(len(points))), list[Vector]()
+    near = [[j for j in left if distance(p, points[j]) <= reach] for p in points]
+    while left and len(chosen) < count:
+        best = max(left, key=lambda i: len([j for j in near[i] if j in left]))
+        stands_for = [j for j in near[best] if j in left]
+        if chosen and len(stands_for) == 1 and len(points) > _MANY:
+            break
+        chosen.append(points[best])
+        left = [j for j in left if j not in stands_for]
     return chosen

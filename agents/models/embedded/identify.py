@@ -11,7 +11,7 @@ import numpy as np
 
 from ...grammar import Phrase
 from .attempts import Attempts, Pointed
-from .features import Vector, appearance, part_look, spread_out
+from .features import Vector, appearance, part_look, prototypes
 from .skills import MATCH, PART_TIE, TIE, Skills
 from .words import Case, Meaning, meanings, place, select
 
@@ -32,14 +32,14 @@ class Chosen:
 class Looks:
     """Prototypes by name: what the memory knows, and while exploring what was pointed at so far."""
 
-    def __init__(self, learned: dict[str, tuple[str, list[Vector]]], pointed: Sequence[Pointed]) -> None:
+    def __init__(self, learned: dict[str, tuple[str, list[Vector]]], pointed: Sequence[Pointed] = ()) -> None:
         known = dict(learned)
         seen: dict[str, list[Vector]] = {}
         for one in pointed:
             seen.setdefault(one.name, []).append(one.look)
         for name, looks in seen.items():
             entry, old = known.get(name, ("", []))
-            known[name] = (entry, spread_out(old + looks, PROTOTYPES))
+            known[name] = (entry, prototypes(old + looks, PROTOTYPES, TIE))
         self.entries = {name: entry for name, (entry, _) in known.items()}
         self._names = list(known)
         self._prototypes = np.array([p for _, ps in known.values() for p in ps])

@@ -7,21 +7,22 @@ from ....ledger import events as ev
 from ...grammar import Clause, Phrase, parse
 from ..base import Candidate
 from .attempts import Attempts, Pointed
-from .features import Vector, appearance, part_look, spread_out
-from .identify import PROTOTYPES, Experience
-from .skills import Skills, appearance_entry, part_entry, part_name, word_entry
+from .features import Vector, appearance, part_look, prototypes
+from .identify import PROTOTYPES, Experience, Looks, alike
+from .skills import PART_TIE, TIE, Skills, appearance_entry, part_entry, part_name, word_entry
 from .words import axis_support
+
+LEAST_GAIN = 3  # more pointings found, before a known name is worth trials again
 
 Learned = dict[str, tuple[str, list[Vector]]]
 
 
 def nouns(skills: Skills, attempts: Attempts, instructions: list[str], singly: bool) -> list[Candidate]:
-    """Nouns that were pointed at twice or more and are unknown, or known and still confused."""
-    looks = Experience(skills).nouns
+    """Nouns that were pointed at twice or more, and are unknown or better known by what was seen since."""
 
-    def found(pointed: Pointed) -> bool:
-        near = looks.matches(pointed.name, [appearance(region) for region in pointed.things])
-        return pointed.index in [i for _, i in near[:3]]
+    def found(looks: Looks, one: Pointed) -> bool:
+        near = looks.matches(one.name, [appearance(region) for region in one.things])
+        return bool(near) and one.index in alike(near, TIE)
 
     made = _names(skills.nouns, attempts.sightings, found, appearance_entry)
     return _candidates(made, "which", instructions, singly, lambda name, clause: name in _nouns(clause))
@@ -29,18 +30,19 @@ def nouns(skills: Skills, attempts: Attempts, instructions: list[str], singly: b
 
 def parts(skills: Skills, attempts: Attempts, instructions: list[str], singly: bool) -> list[Candidate]:
     """The same for parts: by verb or relation, and noun."""
-    looks = Experience(skills).parts
 
-    def found(pointed: Pointed) -> bool:
-        near = looks.near(pointed.name, [part_look(part) for part in pointed.things])
-        return pointed.index in [i for _, i in near[:3]]
+    def found(looks: Looks, one: Pointed) -> bool:
+        if one.name not in looks:
+            return False
+        near = looks.near(one.name, [part_look(part) for part in one.things])
+        return one.index in alike(near, PART_TIE)
 
-    def entry(name: str, prototypes: list[Vector], evidence: list[str]) -> ev.Entry:
-        verb, noun = next((v, n) for text in instructions for v, n in _parts(text) if part_name(v, n) == name)
-        return part_entry(verb, noun, prototypes, evidence)
+    pairs = {part_name(*pair): pair for text in instructions for pair in _parts(text)}
 
-    said = {part_name(*pair) for text in instructions for pair in _parts(text)}
-    pointed = [one for one in attempts.parts if one.name in said]
+    def entry(name: str, looks: list[Vector], evidence: list[str]) -> ev.Entry:
+        return part_entry(*pairs[name], looks, evidence)
+
+    pointed = [one for one in attempts.parts if one.name in pairs]
     made = _names(skills.parts, pointed, found, entry)
     return _candidates(
         made, "part", instructions, singly,
@@ -51,21 +53,28 @@ def parts(skills: Skills, attempts: Attempts, instructions: list[str], singly: b
 def _names(
     known: Learned,
     pointed: Sequence[Pointed],
-    found: Callable[[Pointed], bool],
+    found: Callable[[Looks, Pointed], bool],
     make: Callable[[str, list[Vector], list[str]], ev.Entry],
 ) -> list[tuple[str, ev.Entry, str]]:
-    """(name, entry, entry that it replaces or "")."""
+    """(name, entry, entry that it replaces or ""). A known name is proposed again only if, over all that
+    was pointed at, more would have been found."""
     by_name: dict[str, list[Pointed]] = defaultdict(list)
     for one in pointed:
         by_name[one.name].append(one)
+    current = Looks(known)
+    missed = {one.name for one in pointed if not found(current, one)}
     made = []
     for name, seen in sorted(by_name.items()):
         old = known.get(name)
-        used = [one for one in seen if not found(one)] if old else seen
-        if len(used) < 2:
+        if len(seen) < 2 or (old and name not in missed):
             continue
-        looks = [*(old[1] if old else []), *(one.look for one in used)]
-        entry = make(name, spread_out(looks, PROTOTYPES), unique([one.episode for one in used]))
+        looks = prototypes([*(old[1] if old else []), *(one.look for one in seen)], PROTOTYPES, TIE)
+        if old:
+            changed = Looks(known | {name: (old[0], looks)})
+            gain = sum(found(changed, one) - found(current, one) for one in pointed)
+            if gain < LEAST_GAIN:
+                continue
+        entry = make(name, looks, unique([one.episode for one in seen]))
         made.append((name, entry, old[0] if old else ""))
     return made
 
