@@ -153,11 +153,37 @@ class Look:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Part:
+    """bump: stands out of a face (bar, knob) along outward, by depth. hollow: room inside, open towards
+    outward; x, y, z: middle of its floor; depth: from opening to floor or back. level: flat top or board;
+    depth: free height over it. leaf: panel off the body (door, front of an open drawer), by depth; outward:
+    the way it came; hinge: failed where it slides. Else x, y, z: middle. length: along axis, width: across.
+    rise: height of its middle, share of the thing's. along: -1 to 1, left to right as seen facing it."""
+
+    ok: bool = True
+    reason: Reason = ""
+    kind: Literal["bump", "hollow", "level", "leaf"] = "bump"
+    x: float = 0.0
+    y: float = 0.0
+    z: float = 0.0
+    outward: Vec = (0.0, 0.0, 1.0)
+    axis: Vec = (1.0, 0.0, 0.0)
+    length: float = 0.0
+    width: float = 0.0
+    depth: float = 0.0
+    rise: float = 0.0
+    along: float = 0.0
+    hinge: Point = Point(0.0, 0.0, 0.0, ok=False, reason="not_found")
+    _host: Any = field(default=None, repr=False, compare=False)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Shape:
     """x, y: middle (of the round rim if there is one, else of the footprint); z: half way up.
     yaw: direction of the length. axis: direction of the longest extent in space.
     facing: normal of the largest flat face seen. radius: of the round rim, 0 without one.
-    hollow: open at the top. handle: part that stands out of the round body."""
+    hollow: open at the top. handle: part that stands out of the round body.
+    parts: as far as the views show them."""
 
     ok: bool = True
     reason: Reason = ""
@@ -175,6 +201,7 @@ class Shape:
     radius: float = 0.0
     hollow: bool = False
     handle: Point = Point(0.0, 0.0, 0.0, ok=False, reason="not_found")
+    parts: list[Part] = field(default_factory=list)
     _host: Any = field(default=None, repr=False, compare=False)
 
 
@@ -255,7 +282,7 @@ class Operations(Protocol):
 
     def compile_pose(
         self,
-        at: Point | Shape | Support,
+        at: Point | Shape | Support | Part,
         approach: Vec = (0.0, 0.0, -1.0),
         closing: Vec | None = None,
         arm: str = "",
@@ -265,7 +292,7 @@ class Operations(Protocol):
 
     def compile_grasp(
         self,
-        shape: Shape,
+        shape: Shape | Part,
         style: Literal["auto", "centre", "rim", "handle", "bar"] = "auto",
         depth: float = 0.025,
         approach: Vec = (0.0, 0.0, -1.0),
@@ -273,12 +300,12 @@ class Operations(Protocol):
         arm: str = "",
     ) -> Plan:
         """Checked against all depth seen. depth: how far the tips pass the nearest part.
-        bar: across shape.axis. rank: next best ones."""
+        bar: across its axis. rank: next best ones."""
         ...
 
     def compile_place(
         self,
-        target: Point | Shape | Support,
+        target: Point | Shape | Support | Part,
         shape: Shape,
         grasp: Plan,
         clearance: float = 0.005,
@@ -290,7 +317,7 @@ class Operations(Protocol):
 
     def compile_view(
         self,
-        target: Point | Shape | Support | Region,
+        target: Point | Shape | Support | Region | Part,
         distance: float = 0.3,
         direction: Vec = (0.0, 0.0, -1.0),
         camera: str = "wrist",
@@ -342,7 +369,7 @@ class Operations(Protocol):
         ...
 
 
-Result = Point | Pose | Robot | Workspace | View | Region | Look | Shape | Support | Plan
+Result = Point | Pose | Robot | Workspace | View | Region | Look | Part | Shape | Support | Plan
 AnyResult = TypeVar("AnyResult", bound=Result)
 
 GROUPS: Final[dict[str, tuple[str, ...]]] = {
@@ -357,7 +384,7 @@ REASONS: Final[tuple[Reason, ...]] = get_args(Reason)
 
 _SOURCE = Path(__file__).read_text(encoding="utf-8")
 STUB: Final[str] = render_stub(_SOURCE, GROUPS)
-API_VERSION: Final[str] = "1.0"
+API_VERSION: Final[str] = "1.1"
 API_HASH: Final[str] = fingerprint(STUB)
 API_TEXT: Final[str] = documentation(STUB, API_VERSION)
 

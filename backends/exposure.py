@@ -13,6 +13,7 @@ from pydantic_monty import ClassInstance, ClassType
 from .api import (
     Box,
     Look,
+    Part,
     Plan,
     Point,
     Pose,
@@ -93,5 +94,5 @@ def _point(x: float, y: float, z: float) -> Point:
     return point if inside else Point(point.x, point.y, point.z, ok=False, reason="bad_argument")
 
 
-_KINDS = (Box, Point, Pose, Robot, Workspace, View, Region, Look, Shape, Support, Plan)
+_KINDS = (Box, Point, Pose, Robot, Workspace, View, Region, Look, Part, Shape, Support, Plan)
 _TYPES: Final = {kind: ExposedType(kind, init=True) for kind in _KINDS}

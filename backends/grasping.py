@@ -13,8 +13,9 @@ from typing import Literal
 import numpy as np
 
 from . import geometry
-from .geometry import Array
+from .geometry import Array, Rectangle
 from .perception.measuring import Body
+from .perception.parts import Feature
 
 Style = Literal["auto", "centre", "rim", "handle", "bar"]
 Trouble = Literal["too_wide", "no_clearance", "unreachable", "not_found"]
@@ -28,6 +29,7 @@ _TOUCHING = 3  # more points than this inside the hand are a collision; fewer ar
 _LEAST_GAP = 0.003  # between an open finger and the thing, each side
 _OFF_SUPPORT = 0.012  # the tips stay this far above what the thing stands on …
 _OFF_SUPPORT_SHARE = 0.4  # … or this share of the thing's height, if that is less
+_OFF_FACE = 0.004  # … and from the face that a part stands on
 _DIRECTIONS = 12
 _RIM_PLACES = 24
 _MOST_REACHED = 8  # grasps for which the way of the arm is looked for, best first
@@ -69,7 +71,7 @@ class _Place:
 
 
 def plan_grasp(
-    body: Body,
+    thing: Body | Feature,
     scene: Array,
     gripper: Gripper,
     style: Style,
@@ -78,12 +80,17 @@ def plan_grasp(
     rank: int,
     reachable: Reachable,
 ) -> Grip | Trouble:
-    """The `rank`-th best grasp of a thing among all points seen (N, 3), in the base frame."""
+    """The `rank`-th best grasp of a thing or a part among all points seen (N, 3), in the base frame."""
+    if isinstance(thing, Feature):
+        body, whole = _alone(thing), thing.body.cloud
+        depth = min(depth, _behind(thing, approach))
+    else:
+        body, whole = thing, thing.cloud
     places = list(_places(body, gripper, style, approach))
     if not places:
         return "not_found"
     near = scene[np.hypot(*(scene[:, :2] - body.centre[:2]).T) < 0.45]
-    obstacles = np.concatenate([near, body.cloud])
+    obstacles = np.concatenate([near, whole])
     tried = [_settle(place, body, obstacles, gripper, depth, approach) for place in places]
     grips = sorted((g for g in tried if isinstance(g, Grip)), key=lambda g: -g.score)
     for grip in grips[: _MOST_REACHED + rank]:
@@ -95,6 +102,26 @@ def plan_grasp(
     if grips:
         return "unreachable" if rank == 0 else "not_found"
     return "no_clearance" if "no_clearance" in tried else "too_wide"
+
+
+def _alone(part: Feature) -> Body:
+    """A part as a thing of its own, that stands where its thing does."""
+    cloud = part.cloud
+    rectangle = geometry.smallest_rectangle(cloud[:, :2], 0.0)
+    middle = Rectangle(
+        float(part.centre[0]), float(part.centre[1]), rectangle.length, rectangle.width, rectangle.yaw
+    )
+    low, high = float(cloud[:, 2].min()), float(cloud[:, 2].max())
+    return Body(cloud, middle, None, low, high, None, part.axis, part.outward, None)
+
+
+def _behind(part: Feature, approach: Array) -> float:
+    """How far along the approach the tips may pass the near side of a bump before they meet the face that
+    it stands on."""
+    steep = -float(approach @ part.outward)
+    if part.kind != "bump" or steep < 0.3:
+        return math.inf
+    return max(part.depth - _OFF_FACE, 0.5 * part.depth) / steep
 
 
 def _places(body: Body, gripper: Gripper, style: Style, approach: Array) -> Iterator[_Place]:

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import geometry
-from .api import Box, Plan, Point, Pose, Region, Shape, Support, Vec, failed
+from .api import Box, Part, Plan, Point, Pose, Region, Shape, Support, Vec, failed
 from .geometry import Array
 from .grasping import Grip, Trouble
 from .perception import segmenting
 from .perception.measuring import Body
+from .perception.parts import Feature
 from .perception.segmenting import Piece
 
 
@@ -26,7 +27,7 @@ def vec(vector: Array) -> Vec:
     return (float(vector[0]), float(vector[1]), float(vector[2]))
 
 
-def position(at: Point | Shape | Support) -> Array | None:
+def position(at: Point | Shape | Support | Part) -> Array | None:
     """(3,), None where a number is not finite."""
     place = np.array([at.x, at.y, at.height if isinstance(at, Support) else at.z])
     return place if bool(np.isfinite(place).all()) else None
@@ -66,7 +67,29 @@ def to_region(piece: Piece) -> Region:
     )
 
 
-def to_shape(body: Body) -> Shape:
+def to_part(feature: Feature) -> Part:
+    x, y, z = (float(n) for n in feature.centre)
+    hinge = failed(Point, "not_found")
+    if feature.hinge is not None:
+        hinge = Point(*vec(feature.hinge), normal=vec(feature.outward))
+    return Part(
+        kind=feature.kind,
+        x=x,
+        y=y,
+        z=z,
+        outward=vec(feature.outward),
+        axis=vec(feature.axis),
+        length=feature.length,
+        width=feature.width,
+        depth=feature.depth,
+        rise=feature.rise,
+        along=feature.along,
+        hinge=hinge,
+        _host=feature,
+    )
+
+
+def to_shape(body: Body, features: list[Feature]) -> Shape:
     x, y, z = (float(n) for n in body.centre)
     handle = failed(Point, "not_found")
     if body.handle is not None:
@@ -87,6 +110,7 @@ def to_shape(body: Body) -> Shape:
         radius=body.circle.radius if body.circle else 0.0,
         hollow=body.hollow,
         handle=handle,
+        parts=[to_part(feature) for feature in features],
         _host=body,
     )
 

@@ -12,6 +12,7 @@ from .api import (
     REASONS,
     Box,
     Look,
+    Part,
     Plan,
     Point,
     Pose,
@@ -29,8 +30,9 @@ from .device import Device, Facts, Frame, Motion
 from .geometry import Array
 from .grasping import Gripper
 from .handles import Grasp, position, proper, to_matrix, to_plan, to_pose, to_region, to_shape, vec
-from .perception import appearance, matching, measuring, segmenting, support
+from .perception import appearance, matching, measuring, parts, segmenting, support
 from .perception.measuring import Body
+from .perception.parts import Feature
 from .perception.scene import Scene
 from .perception.segmenting import Piece
 from .perception.sight import Hand, Sight
@@ -183,8 +185,9 @@ class CellOperations:
         good = [r for r in regions if r.ok]
         if not good:
             return failed(Shape, regions[0].reason)
-        body = measuring.measure([cast(Piece, r._host) for r in good])
-        return failed(Shape, "no_depth") if body is None else to_shape(body)
+        pieces = [cast(Piece, r._host) for r in good]
+        body = measuring.measure(pieces)
+        return failed(Shape, "no_depth") if body is None else to_shape(body, parts.find_parts(pieces, body))
 
     def measure_support(self, view: View, where: Box | Region) -> Support:
         if (trouble := _trouble(view, where)) is not None:
@@ -222,7 +225,7 @@ class CellOperations:
 
     def compile_pose(
         self,
-        at: Point | Shape | Support,
+        at: Point | Shape | Support | Part,
         approach: Vec = (0.0, 0.0, -1.0),
         closing: Vec | None = None,
         arm: str = "",
@@ -240,7 +243,7 @@ class CellOperations:
 
     def compile_grasp(
         self,
-        shape: Shape,
+        shape: Shape | Part,
         style: str = "auto",
         depth: float = 0.025,
         approach: Vec = (0.0, 0.0, -1.0),
@@ -253,9 +256,8 @@ class CellOperations:
         known = style in ("auto", "centre", "rim", "handle", "bar")
         if name is None or direction is None or not known or not _in(depth, (0.0, 0.3)) or rank < 0:
             return failed(Plan, "bad_argument")
-        body = cast(Body, shape._host)
         grip = grasping.plan_grasp(
-            body,
+            cast(Body | Feature, shape._host),
             self._scene.points,
             self._gripper(name),
             cast(grasping.Style, style),
@@ -268,7 +270,7 @@ class CellOperations:
 
     def compile_place(
         self,
-        target: Point | Shape | Support,
+        target: Point | Shape | Support | Part,
         shape: Shape,
         grasp: Plan,
         clearance: float = 0.005,
@@ -298,7 +300,7 @@ class CellOperations:
 
     def compile_view(
         self,
-        target: Point | Shape | Support | Region,
+        target: Point | Shape | Support | Region | Part,
         distance: float = 0.3,
         direction: Vec = (0.0, 0.0, -1.0),
         camera: str = "wrist",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
-from .api import Box, Plan, Point, Pose, Region, Result, Robot, Shape, Support, View, public_fields
+from .api import Box, Part, Plan, Point, Pose, Region, Result, Robot, Shape, Support, View, public_fields
 
 Json = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 
@@ -14,6 +14,7 @@ Json = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 _SUMMARY: Final[Mapping[type, tuple[str, ...]]] = {
     View: ("camera",),
     Region: ("x", "y", "top"),
+    Part: ("kind", "x", "y", "z"),
     Shape: ("x", "y", "z"),
     Support: ("x", "y", "height"),
     Plan: (),
@@ -24,6 +25,7 @@ _NESTED: Final[Mapping[type, tuple[str, ...]]] = {
     Plan: ("start", "pose"),
     Robot: ("pose",),
     Shape: ("handle",),
+    Part: ("hinge",),
 }
 _DEEPEST = 40
 _MOST_ITEMS = 50_000
@@ -91,6 +93,10 @@ class Handles:
             inner = getattr(result, part)
             if inner.ok and id(inner) not in self._ids:
                 self._keep(inner, f"{name}.{part}")
+        for number, item in enumerate(result.parts if isinstance(result, Shape) else []):
+            self._keep(item, f"{name}.parts[{number}]")
+            if item.hinge.ok:
+                self._keep(item.hinge, f"{name}.parts[{number}].hinge")
 
     def result(self, value: Result | list[Any]) -> Json:
         """A result as a call records it."""
