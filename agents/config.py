@@ -41,6 +41,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     )
     governor: bool = True  # False: what passes the screens is accepted
     early_stop: bool = False  # end trials that can no longer be passed; acceptances are the same
+    pairs: bool = False  # the Brain's rounds also practise tasks of one scene joined two by two
     rename: bool = False  # every noun of the instructions is a made-up word
     proposer_model: str = "embedded"
     states: dict[str, tuple[int, int]] = msgspec.field(default_factory=lambda: dict(STATES))

@@ -20,6 +20,7 @@ from .config import RoleName, RunConfig
 from .crew import Link, linked, seats, together
 from .director import Progress
 from .errors import ConfigError, RunMismatch
+from .pairs import joined
 from .pool import Pool, local_pool
 from .roles import make_role
 from .trainer import Trainer
@@ -50,9 +51,13 @@ class Estimate:
 
 def tasks_of(config: RunConfig) -> tuple[list[ev.Task], list[ev.Task]]:
     """The tasks of the Cerebellum's rounds and of the Brain's. Raises what `resolve` raises."""
+    brain = config.brain_tasks or config.tasks
+    if config.pairs:
+        single = resolve(config.suite, brain)
+        brain = (*("+".join(map(str, task.parts)) for task in single), *joined(single))
     return (
         resolve(config.suite, config.tasks, rename=config.rename),
-        resolve(config.suite, config.brain_tasks or config.tasks, rename=config.rename),
+        resolve(config.suite, brain, rename=config.rename),
     )
 
 
