@@ -238,10 +238,11 @@ class Finding(Struct, frozen=True):
     """One judgement in public words: about which clause and decision, how it went, and what to look at."""
 
     clause: int  # which part of the instruction, from 0
-    decision: str  # "which", "grasp", "release", "target", "order"
+    decision: str  # "which", "target", "part", "grasp", "release", "work", "room", "order", "retry"
     good: bool
     kind: str = ""  # kind of failure
     region: int = -1  # number of a region in the Proposer's own list
+    part: int = -1  # number of a part of that region, in the Proposer's own list
     direction: str = ""  # in the scene picture: "left", "right", "up", "down"
     amount: str = ""  # "near", "hand", "far"
 
@@ -343,14 +344,28 @@ class Statistic(Struct, frozen=True):
     interval_with: tuple[float, float]
 
 
+class Regression(Struct, frozen=True):
+    """A task whose programs the candidate changes though it was not made for it, and that lost more pairs than
+    it won."""
+
+    task: str
+    pairs: int
+    wins: int
+    losses: int
+
+
 @kind("verdict.given", "governor")
 class VerdictGiven(Struct, frozen=True):
+    """The statistics are over all pairs that were played."""
+
     verdict: Literal["accepted", "rejected", "not_testable"]
     reason: str
     decision: Statistic | None = None
     completion: Statistic | None = None
     failures_without: dict[str, int] = {}
     failures_with: dict[str, int] = {}
+    regressions: tuple[Regression, ...] = ()
+    planned: int = 0  # pairs planned; more than were played where the trials ended early
     gated: bool = True  # False where a run has no Governor
 
 
