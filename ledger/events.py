@@ -345,8 +345,7 @@ class Statistic(Struct, frozen=True):
 
 
 class Regression(Struct, frozen=True):
-    """A task whose programs the candidate changes though it was not made for it, and that lost more pairs than
-    it won."""
+    """A task of which more pairs completed without the candidate only than with it only."""
 
     task: str
     pairs: int
