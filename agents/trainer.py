@@ -16,7 +16,7 @@ from .governor import arm_episode
 from .packages import installed
 from .rounds import STAGES, name_of
 
-PASSES = 3  # how often a stage is asked again while it yields candidates
+PASSES = 24  # how often a stage is asked again while it yields candidates
 
 
 class Trainer(Director):

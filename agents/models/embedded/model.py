@@ -1,8 +1,6 @@
 """The embedded model: look first, then programs that do what the instruction says, with choices from
 memory."""
 
-import json
-
 from ....ledger import events as ev
 from ...rounds import layer_of
 from ..base import Candidate, EpisodeView, Proposal
@@ -53,9 +51,9 @@ class EmbeddedModel:
         evidence: list[EpisodeView],
         tried: list[ev.CandidateProposed],
     ) -> list[Candidate]:
-        made = reflect.candidates(request.stage, Skills(memory), self._read(evidence), evidence, tried)
-        before = {_content(t.entries) for t in tried}
-        return [candidate for candidate in made if _content(candidate.entries) not in before]
+        return reflect.candidates(
+            request.stage, request.round, Skills(memory), self._read(evidence), evidence, tried
+        )
 
     def _read(self, evidence: list[EpisodeView]) -> attempts.Attempts:
         """Many questions in a row stand on the same evidence."""
@@ -73,7 +71,3 @@ class EmbeddedModel:
             self._experiences = dict([*self._experiences.items()][1 - KEPT :])
             self._experiences[key] = Experience(Skills(memory), tried, looks)
         return self._experiences[key]
-
-
-def _content(entries: tuple[ev.Entry, ...]) -> str:
-    return json.dumps([[e.id, e.state] for e in entries], sort_keys=True)

@@ -1,6 +1,7 @@
 """Candidates from evidence, at the end of a round: only what several attempts support and the memory does
 not have."""
 
+import json
 from collections.abc import Sequence
 
 from ....ledger import events as ev
@@ -18,10 +19,12 @@ GAIN = 0.12  # predicted gain that a variant must promise
 SUPPORT = 1.5  # successful tries of a variant, those of its like in part
 CLUSTER = 0.03  # metres: shapes nearer than this are treated alike
 RADIUS = 0.035
+ONE_BY_ONE = ("grasps", "work")  # stages in which what is accepted changes what else is worth a trial
 
 
 def candidates(
     stage: str,
+    round: str,
     skills: Skills,
     attempts: Attempts,
     evidence: Sequence[EpisodeView],
@@ -29,8 +32,19 @@ def candidates(
 ) -> list[Candidate]:
     """What a stage of a round proposes. tried: what this stage has proposed before; where a bundle of names
     was refused, they come one by one."""
+    made = _made(stage, skills, attempts, evidence, singly=any(len(t.entries) > 1 for t in tried))
+    if stage not in ONE_BY_ONE:
+        before = {content(t.entries) for t in tried}
+        return [candidate for candidate in made if content(candidate.entries) not in before]
+    own = [e for t in tried for e in t.entries if e.provenance.round == round]
+    fresh = [c for c in made if not any(_like(entry, old) for entry in c.entries for old in own)]
+    return fresh[:1]
+
+
+def _made(
+    stage: str, skills: Skills, attempts: Attempts, evidence: Sequence[EpisodeView], singly: bool
+) -> list[Candidate]:
     instructions = list(dict.fromkeys(e.started.task.instruction for e in evidence))
-    singly = any(len(t.entries) > 1 for t in tried)
     if stage == "nouns":
         return nouns(skills, attempts, instructions, singly)
     if stage == "parts":
@@ -46,21 +60,36 @@ def candidates(
     return ruled(stage, skills, attempts)
 
 
+def _like(entry: ev.Entry, old: ev.Entry) -> bool:
+    """Whether a skill says what another one said before, for much the same things."""
+    apart = min(
+        distance(tuple(a), tuple(b)) for a in entry.state["exemplars"] for b in old.state["exemplars"]
+    )
+    return old.state["variant"] == entry.state["variant"] and apart <= old.state["radius"]
+
+
+def content(entries: tuple[ev.Entry, ...]) -> str:
+    """What entries say, apart from where it comes from."""
+    return json.dumps([[e.id, e.state] for e in entries], sort_keys=True)
+
+
 def grasps(skills: Skills, attempts: Attempts, instructions: list[str]) -> list[Candidate]:
     """Clusters of shapes for which a variant promises more than the rule in force; clusters that agree
-    share an entry."""
+    share an entry. One at a time, the most promising first: once it is in memory, it may serve others."""
     wanted: dict[int, list[Vector]] = {}
+    promise: dict[int, float] = {}
     for cluster in _clusters([g.shape for g in attempts.grasps]):
         centre = min(cluster, key=lambda p: sum(distance(p, q) for q in cluster))
         tried = grasp_tries(centre, attempts)
         rule = skills.grasp(centre)
-        best = _better(GRASPS, tried, rule.variant if rule else NAIVE_GRASP)
+        best, gain = _better(GRASPS, tried, rule.variant if rule else NAIVE_GRASP)
         if best is not None:
-            wanted.setdefault(GRASPS.index(best), []).extend(cluster)
+            index = GRASPS.index(best)
+            wanted.setdefault(index, []).extend(cluster)
+            promise[index] = promise.get(index, 0.0) + gain * len(cluster)
     found = []
-    for index, shapes in sorted(wanted.items()):
-        variant = GRASPS[index]
-        exemplars = spread_out(shapes, 8)
+    for index in sorted(wanted, key=lambda i: (-promise[i], i)):
+        variant, exemplars = GRASPS[index], spread_out(wanted[index], 8)
         evidence = [
             g.episode
             for g in attempts.grasps
@@ -94,7 +123,7 @@ def releases(skills: Skills, attempts: Attempts, instructions: list[str]) -> lis
     for relation, noun in sorted({(r.relation, r.noun) for r in attempts.releases}):
         tried = release_tries(relation, noun, attempts)
         rule = skills.release(relation, noun)
-        best = _better(
+        best, _ = _better(
             release_space(relation, noun, attempts), tried, rule.variant if rule else NAIVE_RELEASE
         )
         if best is None:
@@ -116,7 +145,7 @@ def ruled(decision: str, skills: Skills, attempts: Attempts) -> list[Candidate]:
     tried = attempts.rules[decision]
     rule = skills.rules.get(decision)
     current = rule.variant if rule else RULES[decision][0]
-    best = _better(RULES[decision], [(1.0, one.variant, one.good) for one in tried], current)
+    best, _ = _better(RULES[decision], [(1.0, one.variant, one.good) for one in tried], current)
     if best is None:
         return []
     entry = rule_entry(decision, best, unique([one.episode for one in tried if one.variant == best]))
@@ -125,9 +154,9 @@ def ruled(decision: str, skills: Skills, attempts: Attempts) -> list[Candidate]:
     return [Candidate((entry,), (rule.entry,) if rule else (), decision, reason, tasks)]
 
 
-def _better(space: tuple[Variant, ...], tried: list[Try], current: Variant) -> Variant | None:
-    """The variant with the best predicted success, if enough tries of it and its like support it, and it
-    promises enough over the current one."""
+def _better(space: tuple[Variant, ...], tried: list[Try], current: Variant) -> tuple[Variant | None, float]:
+    """The variant with the best predicted success, if enough tries of it and its like support it and it
+    promises enough over the current one; and how much it promises."""
     means = [a / (a + b) for a, b in estimate(space, tried, None)]
     exact = [one for one in tried if one[1] == current]
     if sum(weight for weight, _, _ in exact) >= SEEN:
@@ -138,11 +167,11 @@ def _better(space: tuple[Variant, ...], tried: list[Try], current: Variant) -> V
         own = estimate((current,), tried, None)[0][0] / sum(estimate((current,), tried, None)[0])
     for i in sorted(range(len(space)), key=lambda i: -means[i]):
         if means[i] - own <= GAIN:
-            return None
+            break
         support = sum(weight * alike(space[i], variant) for weight, variant, good in tried if good)
         if support >= SUPPORT:
-            return space[i]
-    return None
+            return space[i], means[i] - own
+    return None, 0.0
 
 
 def _clusters(points: list[Vector]) -> list[list[Vector]]:
