@@ -5,7 +5,7 @@ Everything is in metres, radians, newtons and the robot's base frame (x forward,
 frames follow OpenCV: x right, y down, z into the picture.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 import numpy as np
@@ -69,6 +69,7 @@ class Facts:
     finger_length: float
     wrist_cameras: dict[str, Matrix]  # camera → 4×4 camera_to_tool, for cameras carried by a hand
     camera_arm: dict[str, str]  # wrist camera → arm that carries it
+    roots: dict[str, Matrix] = field(default_factory=dict)  # arm → 4×4, its own base where that is not the frame
 
 
 class Device(Protocol):

@@ -415,9 +415,13 @@ class CellOperations:
         for arm in facts.arms:
             state = self._device.arm(arm)
             carries = facts.camera_arm.get(frame.camera) == arm
+            root = facts.roots[arm][:2, 3] if arm in facts.roots else (0.0, 0.0)
             hands.append(
-                Hand(state.tool_to_base, state.width, facts.hand_width, facts.finger_length, carries)
-            )
+                Hand(
+                    state.tool_to_base, state.width, facts.hand_width, facts.finger_length, carries,
+                    (float(root[0]), float(root[1])),
+                )
+            )  # fmt: skip
         sight = Sight(frame, facts.box, hands)
         self._scene.add(sight)
         return sight

@@ -156,9 +156,9 @@ def main() -> int:
         truths.append(ours.world.truth())
     ours_seconds, ours_won = _timed(ours, truths)
     control = ours.world.device.control
-    reach = float(np.linalg.norm(_site(ours.world) - control.tool[:3, 3]))
+    reach = float(np.linalg.norm(_site(ours.world) - control.limbs["arm"].tool[:3, 3]))
 
-    stock = Stock(task, control.arm.base_to_world, reach)
+    stock = Stock(task, control.limbs["arm"].arm.base_to_world, reach)
     stock_seconds, stock_won = _timed(stock, truths)
     began = time.perf_counter()
     stock.reset()

@@ -24,13 +24,15 @@ _FOOT_RADIUS = 0.2  # the robot's own foot, around the base frame's origin
 
 @dataclass(frozen=True)
 class Hand:
-    """Where a hand was when the picture was taken, and how far open. All lengths in metres."""
+    """Where a hand was when the picture was taken, and how far open. All lengths in metres. root: x, y of
+    its arm's own base in the base frame."""
 
     tool_to_base: Matrix
     width: float
     hand_width: float
     finger_length: float
     carries_camera: bool
+    root: tuple[float, float] = (0.0, 0.0)
 
 
 class Sight:
@@ -117,14 +119,16 @@ def _of_robot(points: Array, hand: Hand) -> Mask:
     palm = near & (z < -hand.finger_length + 0.01) & (y < _HAND_HALF)
     fingers = near & (z < 0.012) & (y < 0.02) & (np.abs(x - hand.width / 2 - 0.015) < 0.02)
     tool = hand.tool_to_base[:3, 3]
-    reach = float(np.hypot(tool[0], tool[1]))
+    away = tool[:2] - hand.root
+    reach = float(np.hypot(away[0], away[1]))
     if hand.carries_camera or reach < 1e-6:
         return np.asarray(palm | fingers)
-    heading = tool[:2] / reach
-    along = points[..., 0] * heading[0] + points[..., 1] * heading[1]
-    off = np.abs(points[..., 1] * heading[0] - points[..., 0] * heading[1])
+    heading = away / reach
+    px, py = points[..., 0] - hand.root[0], points[..., 1] - hand.root[1]
+    along = px * heading[0] + py * heading[1]
+    off = np.abs(py * heading[0] - px * heading[1])
     arm = (points[..., 2] > tool[2] + 0.02) & (along < reach + 0.1) & (off < _ARM_RADIUS)
-    foot = np.hypot(points[..., 0], points[..., 1]) < _FOOT_RADIUS
+    foot = np.hypot(px, py) < _FOOT_RADIUS
     return np.asarray(palm | fingers | arm | foot)
 
 

@@ -16,7 +16,8 @@ Indices = NDArray[np.intp]
 class Arm:
     """One arm of a model. Joint arrays follow the arm from base to hand.
 
-    base_to_world, tool_to_hand: 4×4. tool_to_hand: origin in the plane of the finger ends, x along the
+    base_to_world, root_to_base, tool_to_hand: 4×4. The base frame is that of the cell, which is the first
+    arm's; root_to_base: where this arm itself is mounted in it. tool_to_hand: origin in the plane of the finger ends, x along the
     closing direction, z along the fingers. hand_bodies: the hand and all that is fixed to it;
     moving_bodies: those and the links.
     """
@@ -37,6 +38,7 @@ class Arm:
     hand_bodies: Indices
     moving_bodies: Indices
     base_to_world: Matrix
+    root_to_base: Matrix
     tool_to_hand: Matrix
     hand_width: float
     finger_length: float
@@ -61,8 +63,9 @@ def body_pose(data: Any, body: int) -> Matrix:
     return pose(data.xpos[body], data.xmat[body])
 
 
-def find_arm(robot: Any, model: Any, data: Any) -> Arm:
-    """Reads robosuite's robot; `data` must be up to date (mj_forward)."""
+def find_arm(robot: Any, model: Any, data: Any, first: Arm | None = None) -> Arm:
+    """Reads robosuite's robot; `data` must be up to date (mj_forward). first: the cell's first arm, None for
+    that itself."""
     prefix = robot.robot_model.naming_prefix
     joints = np.array([model.joint(name).id for name in robot.robot_joints], dtype=np.intp)
     motors = np.array(robot._ref_joint_actuator_indexes, dtype=np.intp)
@@ -71,6 +74,8 @@ def find_arm(robot: Any, model: Any, data: Any) -> Arm:
     finger_motors = robot._ref_joint_gripper_actuator_indexes if fingers else []
     hand_bodies = np.array(subtree(model, hand), dtype=np.intp)
     finger_bodies = tuple(frozenset(subtree(model, int(model.jnt_bodyid[joint]))) for joint in fingers)
+    root = body_pose(data, base)
+    base_to_world = first.base_to_world if first else root
     tool, hand_width, finger_length = _tool(robot, model, data, hand, hand_bodies, fingers)
     return Arm(
         joints=joints,
@@ -88,7 +93,8 @@ def find_arm(robot: Any, model: Any, data: Any) -> Arm:
         hand=hand,
         hand_bodies=hand_bodies,
         moving_bodies=np.array(subtree(model, int(model.jnt_bodyid[joints[0]])), dtype=np.intp),
-        base_to_world=body_pose(data, base),
+        base_to_world=base_to_world,
+        root_to_base=inverse(base_to_world) @ root if first else np.eye(4),
         tool_to_hand=inverse(body_pose(data, hand)) @ tool,
         hand_width=hand_width,
         finger_length=finger_length,

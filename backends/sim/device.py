@@ -11,12 +11,13 @@ from .arm import inverse, pose
 from .control import Control, toward
 from .errors import SimError
 from .library import load
+from .limb import Limb
 from .rendering import Renderer
 from .scene import Scene
-from .trajectory import across, plan, reach, time
+from .trajectory import Trajectory, across, plan, reach, time
 
-ARM = "arm"
 CAMERAS = {"scene": "agentview", "wrist": "robot0_eye_in_hand"}
+SECOND_WRIST = {"second_wrist": "robot1_eye_in_hand"}
 _OPENCV = np.diag([1.0, -1.0, -1.0])  # MuJoCo's cameras look along -z with y up
 _BOX_X, _BOX_Y, _BOX_HEIGHT = (0.0, 0.95), (-0.7, 0.7), 0.9
 _BELOW = 0.02  # m, of the box under the table's top
@@ -24,7 +25,8 @@ _HOME_SPEED = 0.4
 
 
 class SimDevice:
-    """One arm with a parallel gripper, a camera on a stand ("scene") and one on the hand ("wrist").
+    """One or two arms with parallel grippers, a camera on a stand ("scene") and one on each hand ("wrist",
+    "second_wrist").
 
     size: width and height of pictures. seed: of the depth noise.
     """
@@ -33,10 +35,17 @@ class SimDevice:
         self._scene, self._size, self._seed = scene, size, zlib.crc32(seed.encode())
         self._renderer = renderer
         self._frames, self._episode = 0, scene.episode
-        self._model, self._data, self._arm = scene.model, scene.data, scene.arm
-        self.control = Control(self._model, self._data, self._arm, scene.kinematics)
-        self._to_base = inverse(self._arm.base_to_world)
-        self._cameras = {name: self._model.camera(camera).id for name, camera in CAMERAS.items()}
+        self._model, self._data = scene.model, scene.data
+        limbs = {
+            name: Limb(self._model, self._data, arm, scene.kinematics[name])
+            for name, arm in scene.arms.items()
+        }
+        self.control = Control(self._model, self._data, limbs)
+        self._arms = tuple(limbs)
+        self._base_to_world = limbs[self._arms[0]].arm.base_to_world
+        self._to_base = inverse(self._base_to_world)
+        cameras = CAMERAS | SECOND_WRIST if len(limbs) > 1 else CAMERAS
+        self._cameras = {name: self._model.camera(camera).id for name, camera in cameras.items()}
         self._facts = self._describe()
         self.captured: Callable[[int, str, Matrix, Matrix, tuple[int, int]], None] = lambda *picture: None
 
@@ -67,16 +76,15 @@ class SimDevice:
         )
 
     def arm(self, arm: str) -> ArmState:
-        self._known(arm)
-        control = self.control
-        return ArmState(control.tool, control.width, float(np.linalg.norm(control.force)), control.holding)
+        limb = self._limb(arm)
+        return ArmState(limb.tool, limb.width, float(np.linalg.norm(limb.force)), limb.holding)
 
     def reachable(self, arm: str, targets: list[Matrix]) -> int:
-        self._known(arm)
+        limb = self._limb(arm)
         inside = 0
         while inside < len(targets) and self._inside(targets[inside]):
             inside += 1
-        return len(reach(self._scene.kinematics, self.control.goal, targets[:inside]))
+        return len(reach(limb.kinematics, limb.goal, targets[:inside]))
 
     def follow(
         self,
@@ -88,39 +96,41 @@ class SimDevice:
         tolerance: float,
         also: tuple[str, Matrix] | None,
     ) -> Motion:
-        self._known(arm)
-        if also is not None:
-            self._known(also[0])
-            return self._refused(0, targets[-1])  # the one arm cannot be in two places
+        limb = self._limb(arm)
         if not targets:
             return Motion("", 0, 0.0, 0.0, False)
-        for index, target in enumerate(targets):
-            if not self._inside(target):
-                return self._refused(index, targets[-1])
-        path = plan(self._scene.kinematics, self.control.goal, targets, speed, self.control.tick)
+        path = self._plan(limb, targets, speed, 0.0)
         if isinstance(path, int):
-            return self._refused(path, targets[-1])
-        return self.control.follow(path, force, press, tolerance)
+            return self._refused(limb, path, targets[-1])
+        if also is None:
+            return self.control.follow(arm, path, force, press, tolerance)
+        other = self._limb(also[0])
+        second = self._plan(other, [also[1]], speed, path.seconds)
+        if isinstance(second, int):
+            return self._refused(other, 0, also[1])
+        if second.seconds > path.seconds:
+            slower = self._plan(limb, targets, speed, second.seconds)
+            assert not isinstance(slower, int)
+            path = slower
+        return self.control.follow(arm, path, force, press, tolerance, (also[0], second))
 
     def touch(self, arm: str, direction: Matrix, distance: float, speed: float, force: float) -> Motion:
         """direction: 3 numbers in the base frame. Goes as far as the arm's limits allow."""
-        self._known(arm)
-        path = toward(self.control, np.asarray(direction, dtype=np.float64), distance, speed)
+        limb = self._limb(arm)
+        path = toward(limb, np.asarray(direction, dtype=np.float64), distance, speed, self.control.tick)
         if path is None:
-            return self._refused(0, self.control.tool)
-        return self.control.touch(path, force)
+            return self._refused(limb, 0, limb.tool)
+        return self.control.touch(arm, path, force)
 
     def grip(self, arm: str, width: float, force: float) -> Motion:
-        self._known(arm)
-        return self.control.grip(width, force)
+        self._limb(arm)
+        return self.control.grip(arm, width, force)
 
     def home(self, arm: str) -> Motion:
-        self._known(arm)
-        kinematics, control = self._scene.kinematics, self.control
-        path = time(
-            kinematics, control.goal, [across(control.goal, kinematics.rest)], _HOME_SPEED, control.tick
-        )
-        return control.follow(path, 40.0, 0.0, 0.01)
+        limb = self._limb(arm)
+        rest = across(limb.goal, limb.kinematics.rest)
+        path = time(limb.kinematics, limb.goal, [rest], _HOME_SPEED, self.control.tick)
+        return self.control.follow(arm, path, 40.0, 0.0, 0.01)
 
     def alive(self) -> None:
         """Raises SimError if the scene has been opened for another episode since."""
@@ -129,17 +139,26 @@ class SimDevice:
 
     def _describe(self) -> Facts:
         self._kinematics()
-        table = float(self._scene.table - self._arm.base_to_world[2, 3])
-        fingers = self._model.jnt_range[self._arm.fingers]
+        limbs = self.control.limbs
+        first = limbs[self._arms[0]].arm
+        table = float(self._scene.table - self._base_to_world[2, 3])
+        fingers = self._model.jnt_range[first.fingers]
+        wrists = dict(zip(list(self._cameras)[1:], self._arms, strict=True))
+        roots = {name: limb.arm.root_to_base for name, limb in limbs.items()}
+        far = max(_BOX_X[1], *(float(root[0, 3]) for root in roots.values()))
         return Facts(
-            box=(_BOX_X, _BOX_Y, (table - _BELOW, table + _BOX_HEIGHT)),
+            box=((_BOX_X[0], far), _BOX_Y, (table - _BELOW, table + _BOX_HEIGHT)),
             cameras=tuple(self._cameras),
-            arms=(ARM,),
+            arms=self._arms,
             max_width=float((fingers[:, 1] - fingers[:, 0]).sum()),
-            hand_width=self._arm.hand_width,
-            finger_length=self._arm.finger_length,
-            wrist_cameras={"wrist": inverse(self.control.tool) @ self._to_base @ self._camera_pose("wrist")},
-            camera_arm={"wrist": ARM},
+            hand_width=first.hand_width,
+            finger_length=first.finger_length,
+            wrist_cameras={
+                camera: inverse(limbs[arm].tool) @ self._to_base @ self._camera_pose(camera)
+                for camera, arm in wrists.items()
+            },
+            camera_arm=wrists,
+            roots=roots,
         )
 
     def _camera_pose(self, camera: str) -> Matrix:
@@ -159,11 +178,18 @@ class SimDevice:
             low <= value <= high for value, (low, high) in zip(target[:3, 3], self._facts.box, strict=True)
         )
 
-    def _refused(self, done: int, last: Matrix) -> Motion:
-        error = float(np.linalg.norm(last[:3, 3] - self.control.tool[:3, 3]))
+    def _plan(self, limb: Limb, targets: list[Matrix], speed: float, seconds: float) -> Trajectory | int:
+        for index, target in enumerate(targets):
+            if not self._inside(target):
+                return index
+        return plan(limb.kinematics, limb.goal, targets, speed, self.control.tick, seconds)
+
+    def _refused(self, limb: Limb, done: int, last: Matrix) -> Motion:
+        error = float(np.linalg.norm(last[:3, 3] - limb.tool[:3, 3]))
         return Motion("unreachable", done, error, 0.0, False)
 
-    def _known(self, arm: str) -> None:
+    def _limb(self, arm: str) -> Limb:
         self.alive()
-        if arm != ARM:
-            raise SimError(f"There is no arm {arm!r}; this cell has {ARM!r}.")
+        if arm not in self._arms:
+            raise SimError(f"There is no arm {arm!r}; this cell has {' and '.join(self._arms)}.")
+        return self.control.limbs[arm]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..device import Matrix
-from .arm import Arm, pose
+from .arm import Arm, inverse, pose
 from .library import load
 
 Joints = NDArray[np.float64]
@@ -31,6 +31,7 @@ class Kinematics:
         limits = model.jnt_range[arm.joints]
         self.low, self.high = limits[:, 0] + _MARGIN, limits[:, 1] - _MARGIN
         self.rest = np.clip(rest, self.low, self.high)
+        self._base_to_root = inverse(arm.root_to_base)
 
     def tool(self, joints: Joints) -> Matrix:
         """tool_to_base, 4×4."""
@@ -65,7 +66,8 @@ class Kinematics:
     def search(self, target: Matrix, start: Joints) -> Joints | None:
         """Like `solve`, but tries other branches as well: from `start`, from rest, from rest turned."""
         base = self.rest.copy()
-        base[0] = np.arctan2(target[1, 3], target[0, 3])
+        place = self._base_to_root @ target[:, 3]
+        base[0] = np.arctan2(place[1], place[0])
         starts = [start, self.rest, base]
         for turn in (-np.pi / 2, np.pi / 2, -np.pi, np.pi):
             turned = base.copy()
@@ -127,7 +129,9 @@ def _chain(model: Any, arm: Arm) -> str:
     while body != arm.base:
         chain.append(body)
         body = int(model.body_parentid[body])
-    opening, joints = "", dict(zip(model.jnt_bodyid[arm.joints].tolist(), arm.joints.tolist(), strict=True))
+    mounted = not np.array_equal(arm.root_to_base, np.eye(4))
+    opening = _body(arm.root_to_base) if mounted else ""
+    joints = dict(zip(model.jnt_bodyid[arm.joints].tolist(), arm.joints.tolist(), strict=True))
     for body in reversed(chain):
         opening += f'<body pos="{_text(model.body_pos[body])}" quat="{_text(model.body_quat[body])}">'
         opening += '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
@@ -135,13 +139,22 @@ def _chain(model: Any, arm: Arm) -> str:
             joint = joints[body]
             place, axis = _text(model.jnt_pos[joint]), _text(model.jnt_axis[joint])
             opening += f'<joint type="hinge" axis="{axis}" pos="{place}"/>'
-    quaternion = np.zeros(4)
-    load().mujoco.mju_mat2Quat(quaternion, arm.tool_to_hand[:3, :3].flatten())
-    opening += f'<site pos="{_text(arm.tool_to_hand[:3, 3])}" quat="{_text(quaternion)}"/>'
+    opening += f"<site {_place(arm.tool_to_hand)}/>"
     return (
         '<mujoco><compiler angle="radian" autolimits="false"/><worldbody>'
-        f"{opening}{'</body>' * len(chain)}</worldbody></mujoco>"
+        f"{opening}{'</body>' * (len(chain) + mounted)}</worldbody></mujoco>"
     )
+
+
+def _body(matrix: Matrix) -> str:
+    return f'<body {_place(matrix)}><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
+
+
+def _place(matrix: Matrix) -> str:
+    """Attributes that put a body or a site somewhere."""
+    quaternion = np.zeros(4)
+    load().mujoco.mju_mat2Quat(quaternion, matrix[:3, :3].flatten())
+    return f'pos="{_text(matrix[:3, 3])}" quat="{_text(quaternion)}"'
 
 
 def _text(values: NDArray[np.float64]) -> str:

@@ -1,4 +1,9 @@
-"""robosuite's single-arm tasks. Their initial states are seeds: robosuite samples the placements."""
+"""robosuite's tasks. Their initial states are seeds: robosuite samples the placements.
+
+Cube restack is not one of robosuite's own. As in the work that introduced it (CaP-X), it is the Stack
+environment with the green cube standing on the red one at the start; the red one has to end on the green
+one, so the green one has to be put aside first. Here the instruction says so.
+"""
 
 from dataclasses import dataclass
 
@@ -8,12 +13,17 @@ SEEDS = 1000  # initial states offered for each task
 
 @dataclass(frozen=True)
 class RobosuiteTask:
-    """name: of robosuite's environment. goal: what its check stands for. fixed: bodies that are targets."""
+    """name: short and unique. goal: what the environment's check stands for. fixed: bodies that are targets.
+    environment: its name in robosuite, "" for the same. arms: how many. stacked: a thing, and another that
+    stands on it at the start."""
 
     name: str
     instruction: str
     goal: tuple[tuple[str, ...], ...]
     fixed: tuple[str, ...] = ()
+    environment: str = ""
+    arms: int = 1
+    stacked: tuple[str, str] | None = None
 
 
 _PEGS, _BINS = ("peg1", "peg2"), ("bin1", "bin2")
@@ -36,4 +46,18 @@ TASKS = (
     RobosuiteTask("PickPlaceBread", "put the bread in its bin", (("in", "Bread", "bin2"),), _BINS),
     RobosuiteTask("Door", "open the door", (("open", "Door"),)),
     RobosuiteTask("Wipe", "wipe the dirt off the table", (("clean", "table"),), ("table",)),
+    RobosuiteTask(
+        "Restack",
+        "put the green cube next to the red cube and stack the red cube on the green cube",
+        (("on", "cubeA", "cubeB"),),
+        environment="Stack",
+        stacked=("cubeA", "cubeB"),
+    ),
+    RobosuiteTask("TwoArmLift", "lift the pot with both arms", (("lifted", "pot"),), arms=2),
+    RobosuiteTask(
+        "TwoArmHandover",
+        "lift the hammer and hand it over to the other arm",
+        (("handed", "hammer"),),
+        arms=2,
+    ),
 )

@@ -19,6 +19,7 @@ from .shapes import body_box
 from .suites import Condition, SimTask, initial_states
 
 FIXTURE_SEED = 0
+ARM, PAIR = "arm", ("first", "second")  # names of arms
 _PLACED = (
     "body_pos",
     "body_quat",
@@ -33,7 +34,7 @@ _PLACED = (
 class Scene:
     """The environment of a scene, set to one initial state at a time.
 
-    model, data: MuJoCo's. objects: bodies of the things in the scene by instance name. kinds: their
+    model, data: MuJoCo's. arms, kinematics: by name, the first arm first. objects: bodies of the things in the scene by instance name. kinds: their
     categories. table: height of the table's top (or the floor) in the world, m.
     """
 
@@ -43,6 +44,7 @@ class Scene:
         self.episode = 0  # counts how often the scene was set
         self._goal = task.goal
         self.libero = task.suite != ROBOSUITE
+        self._stacked = None if self.libero else _robosuite(task).stacked
         with quiet():
             self.env, self.seed = _build(task)
             # the stock markers at the hand are for people; no camera would see them
@@ -51,9 +53,7 @@ class Scene:
         self.data: Any = self.env.sim.data._data
         self._pristine = {name: getattr(self.model, name).copy() for name in _PLACED}
         self._mujoco.mj_forward(self.model, self.data)
-        robot = self.env.robots[0]
-        self.arm: Arm = find_arm(robot, self.model, self.data)
-        self.kinematics = Kinematics(self.model, self.arm, np.array(robot.init_qpos, dtype=np.float64))
+        self.arms, self.kinematics = _arms(self.env.robots, self.model, self.data)
         self.objects, self.kinds = _objects(self.env, task)
         self.table = _table(self.env)
         self.boxes = {
@@ -85,8 +85,11 @@ class Scene:
             with quiet():
                 np.random.seed(state)
                 self.env._reset_internal()
+            if self._stacked is not None:
+                _stack(self.model, data, *self._stacked)
         data.ctrl[:] = 0.0
-        data.qvel[self.arm.dofs] = 0.0
+        for arm in self.arms.values():
+            data.qvel[arm.dofs] = 0.0
         data.qacc_warmstart[:] = 0.0
         self._mujoco.mj_forward(model, data)
 
@@ -127,10 +130,19 @@ class Scene:
         ).hexdigest()
 
 
+def _arms(robots: Any, model: Any, data: Any) -> tuple[dict[str, Arm], dict[str, Kinematics]]:
+    arms: dict[str, Arm] = {}
+    kinematics = {}
+    for name, robot in zip((ARM,) if len(robots) == 1 else PAIR, robots, strict=True):
+        arms[name] = find_arm(robot, model, data, next(iter(arms.values()), None))
+        kinematics[name] = Kinematics(model, arms[name], np.array(robot.init_qpos, dtype=np.float64))
+    return arms, kinematics
+
+
 def _build(task: SimTask) -> tuple[Any, int]:
     simulator = load()
     options = {
-        "robots": ["Panda"] if task.suite != ROBOSUITE else "Panda",
+        "robots": ["Panda"],
         "controller_configs": simulator.robosuite.load_controller_config(default_controller="OSC_POSE"),
         "use_camera_obs": False,
         "has_renderer": False,
@@ -140,7 +152,9 @@ def _build(task: SimTask) -> tuple[Any, int]:
     }
     if task.suite == ROBOSUITE:
         np.random.seed(FIXTURE_SEED)
-        return simulator.robosuite.make(task.source, **options), FIXTURE_SEED
+        entry = _robosuite(task)
+        options["robots"] = ["Panda"] * entry.arms
+        return simulator.robosuite.make(entry.environment or entry.name, **options), FIXTURE_SEED
     with open(task.source) as file:
         text = file.read()
     problem = next(name for name in simulator.problems if f"problem {name})" in text.lower())
@@ -168,6 +182,13 @@ def _objects(env: Any, task: SimTask) -> tuple[dict[str, int], dict[str, str]]:
         if not thing.name.startswith("Visual"):  # shadows in the bins that show where things belong
             bodies[thing.name] = int(model.body_name2id(thing.root_body))
     return bodies, {name: name.rstrip("0123456789") for name in bodies}
+
+
+def _stack(model: Any, data: Any, low: str, high: str) -> None:
+    """Puts a thing on another one, turned as it was."""
+    places = [data.qpos[model.joint(f"{name}_joint0").qposadr[0] :][:3] for name in (low, high)]
+    tops = [model.geom_size[model.geom(f"{name}_g0").id][2] for name in (low, high)]
+    places[1][:] = places[0] + [0.0, 0.0, sum(tops)]
 
 
 def _robosuite(task: SimTask) -> RobosuiteTask:

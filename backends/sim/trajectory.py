@@ -27,12 +27,14 @@ _JUMP = 0.4  # rad: a larger step of a joint between two samples means another b
 
 @dataclass(frozen=True)
 class Trajectory:
-    """Joint positions, speeds, accelerations at each tick (ticks × joints). ends: tick of each target."""
+    """Joint positions, speeds, accelerations at each tick (ticks × joints). ends: tick of each target.
+    seconds: how long it takes."""
 
     joints: NDArray[np.float64]
     speeds: NDArray[np.float64]
     accelerations: NDArray[np.float64]
     ends: tuple[int, ...]
+    seconds: float
 
 
 def reach(kinematics: Kinematics, start: Joints, targets: list[Matrix]) -> list[Joints]:
@@ -76,9 +78,15 @@ def across(start: Joints, end: Joints) -> list[Joints]:
 
 
 def plan(
-    kinematics: Kinematics, start: Joints, targets: list[Matrix], speed: float, tick: float
+    kinematics: Kinematics,
+    start: Joints,
+    targets: list[Matrix],
+    speed: float,
+    tick: float,
+    seconds: float = 0.0,
 ) -> Trajectory | int:
-    """The motion through the targets, or the index of the first that cannot be reached."""
+    """The motion through the targets, or the index of the first that cannot be reached. seconds: it takes
+    at least so long."""
     pieces: list[list[Joints]] = []
     joints = start
     for index, target in enumerate(targets):
@@ -90,13 +98,19 @@ def plan(
             path = across(joints, end)
         pieces.append(path)
         joints = path[-1]
-    return time(kinematics, start, pieces, speed, tick)
+    return time(kinematics, start, pieces, speed, tick, seconds)
 
 
 def time(
-    kinematics: Kinematics, start: Joints, pieces: list[list[Joints]], speed: float, tick: float
+    kinematics: Kinematics,
+    start: Joints,
+    pieces: list[list[Joints]],
+    speed: float,
+    tick: float,
+    seconds: float = 0.0,
 ) -> Trajectory:
-    """Gives a path of joint positions, in pieces that end at targets, its timing."""
+    """Gives a path of joint positions, in pieces that end at targets, its timing. seconds: the least
+    duration."""
     path = np.array([start, *(joints for piece in pieces for joints in piece)])
     tools = np.array([kinematics.tool(joints) for joints in path])
     shift = np.diff(tools[:, :3, 3], axis=0)
@@ -127,6 +141,8 @@ def time(
     for k in range(len(path) - 2, -1, -1):
         pace[k] = min(pace[k], np.sqrt(pace[k + 1] ** 2 + 2 * ramp * nominal[k]))
     times = np.concatenate([[0.0], np.cumsum(2 * nominal / np.maximum(pace[:-1] + pace[1:], 1e-3))])
+    if times[-1] < seconds:
+        times = np.append(times[:-1] * (seconds / times[-1]), seconds)
     spline = CubicSpline(times, path, bc_type="clamped")
     grid = np.append(np.arange(tick, times[-1], tick), times[-1])
     return Trajectory(
@@ -134,6 +150,7 @@ def time(
         speeds=spline(grid, 1),
         accelerations=spline(grid, 2),
         ends=tuple(int(np.searchsorted(grid, moment - 1e-9)) for moment in times[ends]),
+        seconds=float(times[-1]),
     )
 
 

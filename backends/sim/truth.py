@@ -12,11 +12,11 @@ joints: drawers, doors and knobs, by name
     object; start, end, low, high
 captures: one for each picture, in order
     frame; camera; objects (by name: a box with pixels [u0, v0, u1, v1], or null outside the picture)
-grips: one for each closing or opening of the gripper, in order
-    closing; tool; width; between (objects that every finger touches); touched (objects that the hand
-    touched since the last grip)
-holds: one for each time that a thing was held, in order
-    thing; grip (index of the closing); lifted (highest rise); ended ("held", "released" or "slipped");
+grips: one for each closing or opening of a gripper, in order
+    arm; closing; tool; width; between (objects that every finger touches); touched (objects that the hand
+    touched since its last grip)
+holds: one for each time that a hand held a thing, in order
+    arm; thing; grip (index of the closing); lifted (highest rise); ended ("held", "released" or "slipped");
     tool (where it was let go); rest (its centre afterwards, or null); goals (one for each condition with
     a target: condition, its index; offset, rest minus the target's centre; fits, whether the condition
     holds for this thing)
@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .control import Control
+from .limb import Limb
 from .scene import Scene
 from .shapes import Points, box_corners, subtree
 from .suites import SimTask
@@ -38,12 +38,30 @@ _LOST = 4  # watched steps without touch by both fingers that make a slip
 _CALM, _CALM_STEPS = 0.01, 4  # m/s, watched steps: a thing that stays slower for so long has come to rest
 
 
+class _Hand:
+    """What one hand has touched since its last grip, holds, and last let go."""
+
+    def __init__(self, name: str, limb: Limb, bodies: int) -> None:
+        self.name, self.limb = name, limb
+        self.own = np.isin(np.arange(bodies), limb.arm.hand_bodies)
+        self.touched: set[str] = set()
+        self.hold: Record | None = None
+        self.height = 0.0  # of what it holds, when it closed
+        self.missing = 0
+        self.falling: tuple[Record, int] | None = None
+
+    @property
+    def place(self) -> list[float]:
+        return _plain(self.limb.tool[:3, 3])
+
+
 class Recorder:
     """Follows one episode. Called by the control loop at watched steps and grips, and at each picture."""
 
-    def __init__(self, scene: Scene, task: SimTask, control: Control) -> None:
-        self._scene, self._task, self._control = scene, task, control
-        self._to_base = np.linalg.inv(control.arm.base_to_world)
+    def __init__(self, scene: Scene, task: SimTask, limbs: dict[str, Limb]) -> None:
+        self._scene, self._task = scene, task
+        self._hands = {name: _Hand(name, limb, scene.model.nbody) for name, limb in limbs.items()}
+        self._to_base = np.linalg.inv(next(iter(limbs.values())).arm.base_to_world)
         self._boxes = {
             name: box
             for name, box in scene.boxes.items()
@@ -53,13 +71,7 @@ class Recorder:
         self._names = list(self._boxes)
         for index, name in enumerate(self._names):
             self._owner[subtree(scene.model, scene.objects[name])] = index
-        self._hand = np.isin(np.arange(scene.model.nbody), control.arm.hand_bodies)
         self._ever = [False] * len(task.goal)
-        self._touched: set[str] = set()
-        self._hold: Record | None = None
-        self._height = 0.0
-        self._missing = 0
-        self._falling: tuple[Record, int] | None = None
         self.success = False
         self._record: Record = {
             "objects": {
@@ -94,52 +106,58 @@ class Recorder:
             held = [self._scene.holds(condition) for condition in self._task.goal]
             self._ever = [before or now for before, now in zip(self._ever, held, strict=True)]
             self.success = all(held)
-        touching, between = self._contacts()
-        self._touched |= touching
-        if self._hold is not None:
-            thing = self._hold["thing"]
-            height = float(self._centre(thing)[2])
-            self._hold["lifted"] = max(self._hold["lifted"], round(height - self._height, 4))
-            self._missing = 0 if thing in between else self._missing + 1
-            if self._missing >= _LOST and not self._control.opening:
-                self._let_go("slipped")
-        if self._falling is not None:
-            hold, calm = self._falling
-            calm = calm + 1 if self._speed(hold["thing"]) < _CALM else 0
-            self._falling = (hold, calm)
-            if calm >= _CALM_STEPS:
-                self._rested()
+        for hand in self._hands.values():
+            self._follow(hand)
 
-    def gripped(self, closing: bool) -> None:
-        """The fingers have closed or opened."""
-        self._rested()
-        touching, between = self._contacts()
-        tool = _plain(self._control.tool[:3, 3])
+    def _follow(self, hand: _Hand) -> None:
+        touching, between = self._contacts(hand)
+        hand.touched |= touching
+        if hand.hold is not None:
+            thing = hand.hold["thing"]
+            height = float(self._centre(thing)[2])
+            hand.hold["lifted"] = max(hand.hold["lifted"], round(height - hand.height, 4))
+            hand.missing = 0 if thing in between else hand.missing + 1
+            if hand.missing >= _LOST and not hand.limb.opening:
+                self._let_go(hand, "slipped")
+        if hand.falling is not None:
+            hold, calm = hand.falling
+            calm = calm + 1 if self._speed(hold["thing"]) < _CALM else 0
+            hand.falling = (hold, calm)
+            if calm >= _CALM_STEPS:
+                self._rested(hand)
+
+    def gripped(self, arm: str, closing: bool) -> None:
+        """An arm's fingers have closed or opened."""
+        hand = self._hands[arm]
+        self._rested(hand)
+        touching, between = self._contacts(hand)
         self._record["grips"].append(
             {
+                "arm": arm,
                 "closing": closing,
-                "tool": tool,
-                "width": round(self._control.width, 4),
+                "tool": hand.place,
+                "width": round(hand.limb.width, 4),
                 "between": sorted(between),
-                "touched": sorted(self._touched | touching),
+                "touched": sorted(hand.touched | touching),
             }
         )
-        self._touched = set()
-        if self._hold is not None and self._hold["thing"] not in between:
-            self._let_go("released" if not closing else "slipped")
-        if closing and self._hold is None and between:
+        hand.touched = set()
+        if hand.hold is not None and hand.hold["thing"] not in between:
+            self._let_go(hand, "released" if not closing else "slipped")
+        if closing and hand.hold is None and between:
             thing = min(between, key=lambda name: float(np.prod(self._boxes[name][1])))
-            self._hold = {
+            hand.hold = {
+                "arm": arm,
                 "thing": thing,
                 "grip": len(self._record["grips"]) - 1,
                 "lifted": 0.0,
                 "ended": "held",
-                "tool": tool,
+                "tool": hand.place,
                 "rest": None,
                 "goals": [],
             }
-            self._record["holds"].append(self._hold)
-            self._height, self._missing = float(self._centre(thing)[2]), 0
+            self._record["holds"].append(hand.hold)
+            hand.height, hand.missing = float(self._centre(thing)[2]), 0
 
     def captured(
         self,
@@ -161,8 +179,9 @@ class Recorder:
 
     def record(self) -> Record:
         """The record as of now."""
-        if self._hold is not None:
-            self._hold["tool"] = _plain(self._control.tool[:3, 3])
+        for hand in self._hands.values():
+            if hand.hold is not None:
+                hand.hold["tool"] = hand.place
         goal = [
             {
                 "predicate": condition[0],
@@ -181,18 +200,19 @@ class Recorder:
 
     def settled(self) -> None:
         """The scene has come to rest at the end of the episode."""
-        self._rested()
+        for hand in self._hands.values():
+            self._rested(hand)
 
-    def _let_go(self, how: str) -> None:
-        assert self._hold is not None
-        self._hold |= {"ended": how, "tool": _plain(self._control.tool[:3, 3])}
-        self._falling, self._hold = (self._hold, 0), None
+    def _let_go(self, hand: _Hand, how: str) -> None:
+        assert hand.hold is not None
+        hand.hold |= {"ended": how, "tool": hand.place}
+        hand.falling, hand.hold = (hand.hold, 0), None
 
-    def _rested(self) -> None:
+    def _rested(self, hand: _Hand) -> None:
         """Measures where the thing last let go has come to rest."""
-        if self._falling is None:
+        if hand.falling is None:
             return
-        hold, self._falling = self._falling[0], None
+        hold, hand.falling = hand.falling[0], None
         rest = self._centre(hold["thing"])
         hold["rest"] = _plain(rest)
         for index, condition in enumerate(self._task.goal):
@@ -205,12 +225,12 @@ class Recorder:
                     }
                 )
 
-    def _contacts(self) -> tuple[set[str], set[str]]:
-        """Names of the things that the hand touches, and of those that every finger touches."""
-        data, fingers = self._scene.data, self._control.arm.finger_bodies
+    def _contacts(self, hand: _Hand) -> tuple[set[str], set[str]]:
+        """Names of the things that a hand touches, and of those that every finger touches."""
+        data, fingers = self._scene.data, hand.limb.arm.finger_bodies
         bodies = self._scene.model.geom_bodyid[data.contact.geom[: data.ncon]]
         bodies = np.concatenate([bodies, bodies[:, ::-1]])
-        bodies = bodies[self._hand[bodies[:, 0]] & (self._owner[bodies[:, 1]] >= 0)]
+        bodies = bodies[hand.own[bodies[:, 0]] & (self._owner[bodies[:, 1]] >= 0)]
         if not len(bodies):
             return set(), set()
         things = self._owner[bodies[:, 1]]

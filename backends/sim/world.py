@@ -31,7 +31,7 @@ class SimWorld:
         self._outcome: Outcome | None = None
         self.device = SimDevice(scene, renderer, size, f"{task.name}#{state}")
         self._settle(_SETTLE_START)
-        self._recorder = Recorder(scene, task, self.device.control)
+        self._recorder = Recorder(scene, task, self.device.control.limbs)
         self.device.control.watch = self._recorder.watch
         self.device.control.gripped = self._recorder.gripped
         self.device.captured = self._recorder.captured
@@ -62,7 +62,8 @@ class SimWorld:
         data, control = self._scene.data, self.device.control
         near = np.abs(data.xpos).max(axis=1) < FAR
         loose = near[self._scene.model.dof_bodyid]
-        loose[control.arm.dofs] = loose[control.arm.finger_dofs] = False
+        for limb in control.limbs.values():
+            loose[limb.arm.dofs] = loose[limb.arm.finger_dofs] = False
         for step in range(round(longest / 0.1)):
             control.wait(0.1)
             if step >= 2 and np.abs(data.qvel[loose]).max(initial=0.0) < _REST:

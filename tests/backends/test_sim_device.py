@@ -21,7 +21,7 @@ def test_straight_line_is_followed_and_met_to_a_millimetre(world):
     start = device.arm("arm").tool_to_base.copy()
     target = downward(LATERAL, [0.55, -0.25, 0.2])
     track = []
-    device.control.watch = lambda: track.append(device.control.tool[:3, 3])
+    device.control.watch = lambda: track.append(device.control.limbs["arm"].tool[:3, 3])
     motion = go(world, target, tolerance=0.001)
     assert (motion.stop, motion.done) == ("", 1)
     reached = device.arm("arm").tool_to_base
@@ -37,7 +37,7 @@ def test_straight_line_is_followed_and_met_to_a_millimetre(world):
 def test_speed_is_kept(world):
     device = world.device
     places = []
-    device.control.watch = lambda: places.append(device.control.tool[:3, 3])
+    device.control.watch = lambda: places.append(device.control.limbs["arm"].tool[:3, 3])
     device.follow("arm", [shifted(world, 0.0, 0.2, 0.0)], 0.1, 40.0, 0.0, 0.01, None)
     speeds = np.linalg.norm(np.diff(places, axis=0), axis=1) / (5 * device.control.tick)
     assert 0.09 < max(speeds) < 0.105
@@ -95,8 +95,8 @@ def test_gripper_reaches_widths_and_closes_on_nothing(world):
 def test_home_brings_the_arm_back(world):
     go(world, shifted(world, 0.1, 0.2, -0.05))
     assert world.device.home("arm").stop == ""
-    rest = world.device.control.kinematics.rest
-    assert np.abs(world.device.control.joints - rest).max() < 0.01
+    rest = world.device.control.limbs["arm"].kinematics.rest
+    assert np.abs(world.device.control.limbs["arm"].joints - rest).max() < 0.01
 
 
 def test_depth_and_calibration_agree_with_the_scene(world):
@@ -143,7 +143,7 @@ def test_press_keeps_a_force_along_the_approach():
     down = np.array([0.0, 0.0, -1.0])
     world.device.touch("arm", down, 0.5, 0.05, 5.0)
     felt = []
-    world.device.control.watch = lambda: felt.append(world.device.control.force[2])
+    world.device.control.watch = lambda: felt.append(world.device.control.limbs["arm"].force[2])
     motion = world.device.follow("arm", [shifted(world, 0.1, 0.1, 0.0)], 0.1, 40.0, 12.0, 0.01, None)
     assert motion.stop == ""
     assert abs(np.median(felt) - 12.0) < 2.0
