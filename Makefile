@@ -4,7 +4,7 @@
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
-PACKAGES := $(addprefix -p skill2real.,ledger backends replay agents)
+PACKAGES := $(addprefix -p skill2real.,ledger backends replay agents commands)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check format setup clean

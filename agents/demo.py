@@ -16,8 +16,9 @@ from .config import STATES, RunConfig
 from .crew import linked, signing_key
 from .deploy import DeployResult, deploy
 from .director import Progress
-from .evaluation import Arm, EvalResult, run_arm
+from .evaluation import Arm, run_arm
 from .pool import local_pool
+from .scores import EvalResult
 from .session import crew_train
 from .trainer import Trainer
 

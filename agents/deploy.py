@@ -93,7 +93,7 @@ async def deploy(
     Raises what `open_source` and `resolve` raise; nothing has moved then.
     """
     source = open_source(target, home, checkpoint, key)
-    (chosen,) = resolve(suite, (task,))
+    (chosen,) = resolve(suite, (task,), rename=source.renamed)
     states = suites.load_task(chosen.suite, chosen.parts).states
     if not 0 <= state < states:
         raise ConfigError(

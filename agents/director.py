@@ -19,6 +19,7 @@ from ..replay.memory import MemoryFold
 from .actor import Role
 from .chain import Chains
 from .errors import RolloutFailed
+from .lost import lost_things
 
 TURNS = 8  # programs that an episode may take: a look, and for each part of an instruction a study and an act
 
@@ -44,6 +45,18 @@ class Judgement:
     success: bool | None
     settled: bool | None
     critique: ev.CritiqueWritten | None
+    seconds: float = 0.0
+    operations: int = 0
+    lost: tuple[str, ...] = ()  # things that were off the table before the start
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What is kept of an outcome: the record itself would fill memory in a long run."""
+
+    success: bool
+    settled: bool
+    lost: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -78,9 +91,10 @@ class Director(Role):
         self.memory_seq = 0
         self._chains = Chains()
         self._attempts: dict[str, int] = {}
-        self._finished: dict[str, str] = {}
-        self._outcomes: dict[str, ev.OutcomeMeasured] = {}
+        self._finished: dict[str, ev.EpisodeFinished] = {}
+        self._outcomes: dict[str, _Outcome] = {}
         self._critiques: dict[str, ev.CritiqueWritten] = {}
+        self.evaluating: set[str] = set()  # evaluations that were begun
         self.evaluated: dict[str, ev.EvaluationFinished] = {}
         self._stopped: dict[str, str] = {}  # episodes that could not be played, and why
         self.ready = anyio.Event()
@@ -102,14 +116,18 @@ class Director(Role):
             case "episode.started":
                 self._attempts[event.subject] = self._attempts.get(event.subject, 0) + 1
             case "episode.finished":
-                finished: ev.EpisodeFinished = ev.payload(event)
-                self._finished[event.subject] = finished.status
+                self._finished[event.subject] = ev.payload(event)
             case "safety.stopped":
                 self._stopped[event.subject] = ev.payload(event).message
             case "run.resumed":  # what could not be played is tried again
-                self._finished = {id: how for id, how in self._finished.items() if how != "stopped"}
+                self._finished = {id: f for id, f in self._finished.items() if f.status != "stopped"}
             case "outcome.measured":
-                self._outcomes[event.subject] = ev.payload(event)
+                outcome: ev.OutcomeMeasured = ev.payload(event)
+                self._outcomes[event.subject] = _Outcome(
+                    outcome.success, outcome.settled, lost_things(outcome.truth)
+                )
+            case "evaluation.started":
+                self.evaluating.add(event.subject)
             case "evaluation.finished":
                 self.evaluated[event.subject] = ev.payload(event)
             case "critique.written":
@@ -134,10 +152,10 @@ class Director(Role):
                 await self._changed.wait()
 
     def _done(self, job: Job) -> bool:
-        status = self._finished.get(job.id)
-        if status is None:
+        finished = self._finished.get(job.id)
+        if finished is None:
             return False
-        if status == "stopped":
+        if finished.status == "stopped":
             return True
         if job.purpose in ("train", "trial") and self._judged and job.id not in self._critiques:
             return False
@@ -145,11 +163,15 @@ class Director(Role):
 
     def judgement(self, id: str) -> Judgement:
         outcome = self._outcomes.get(id)
+        finished = self._finished.get(id)
         return Judgement(
-            self._finished.get(id, ""),
+            finished.status if finished else "",
             outcome.success if outcome else None,
             outcome.settled if outcome else None,
             self._critiques.get(id),
+            finished.seconds if finished else 0.0,
+            finished.operations if finished else 0,
+            outcome.lost if outcome else (),
         )
 
     async def episode(self, job: Job) -> Judgement:
@@ -168,7 +190,7 @@ class Director(Role):
                 )
                 await self.say("episode.started", started, subject=job.id)
             await self.until(lambda: self._done(job))
-        if self._finished[job.id] == "stopped" and job.purpose != "deploy":
+        if self._finished[job.id].status == "stopped" and job.purpose != "deploy":
             raise RolloutFailed(f"episode {job.id} could not be played: {self._stopped.get(job.id, '')}")
         return self.judgement(job.id)
 

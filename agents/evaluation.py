@@ -1,28 +1,29 @@
-"""Evaluation: a frozen memory on held-out initial states, with only the Proposer."""
+"""Evaluation: a frozen memory on held-out initial states, with only the Proposer, in a ledger of its own."""
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from ..backends.api import API_HASH
 from ..backends.sim import suites
 from ..ledger import events as ev
 from ..ledger.bus import Bus
-from ..ledger.events import Layer
-from .benchmarks import resolve
+from ..ledger.events import Event, Layer
+from ..replay.state import LEDGER
+from .benchmarks import key_of, resolve
 from .config import STATES
 from .crew import linked, seats, together
 from .director import Director, Job, Progress
-from .errors import ConfigError
+from .errors import ConfigError, RunMismatch
 from .models import proposer_model
 from .packages import installed
 from .pool import local_pool
 from .proposer import Proposer
 from .runner import Runner
+from .scores import EvalResult, result_of
 from .source import Source, open_source
-from .statistics import wilson
 
 Arm = Literal["empty", "cerebellum", "brain", "both"]
 LAYERS: dict[str, tuple[Layer, ...]] = {
@@ -33,18 +34,32 @@ LAYERS: dict[str, tuple[Layer, ...]] = {
 }
 
 
-@dataclass(frozen=True)
-class EvalResult:
-    """One arm. successes: at any step (LIBERO's rule); settled: in the final state at rest."""
+@dataclass(frozen=True, kw_only=True)
+class EvalPlan:
+    """What to evaluate, and on what.
 
-    checkpoint: str
-    arm: str
-    episodes: int
-    successes: int
-    settled: int
-    interval: tuple[float, float]
-    by_task: dict[str, tuple[int, int]]
-    seconds: float
+    target: a run or a bundle file. suite: of a benchmark, too. seeds: initial states a task, from the range
+    that training never uses. name: of the evaluation's own ledger, "" for one that is made up.
+    rename: with made-up words for nouns; None: as the run was trained.
+    """
+
+    target: str
+    suite: str
+    checkpoint: str | None = None
+    tasks: tuple[str, ...] = ()
+    seeds: int = 10
+    arms: tuple[Arm, ...] = ("both",)
+    name: str = ""
+    rename: bool | None = None
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """An evaluation that is finished: its ledger, its source, and the result of each arm."""
+
+    path: Path
+    source: Source
+    results: list[EvalResult]
 
 
 async def run_arm(
@@ -54,22 +69,23 @@ async def run_arm(
     arm: Arm,
     tasks: list[ev.Task],
     states: list[int],
+    benchmark: str = "",
 ) -> EvalResult:
     """Run one arm through a director that is being served, and say the result."""
-    began = time.monotonic()
+    benchmark = benchmark or tasks[0].suite
     subject = f"eval/{checkpoint}/{arm}"
     started = ev.EvaluationStarted(
         checkpoint=checkpoint,
         arm=arm,
-        suite=tasks[0].suite,
+        suite=benchmark,
         tasks=tuple(t.instruction for t in tasks),
         states=tuple(states),
     )
-    if subject not in director.evaluated:
+    if subject not in director.evaluating:
         await director.say("evaluation.started", started, subject=subject)
     jobs = [
         Job(
-            id=f"{subject}/{task.suite}/{'+'.join(map(str, task.parts))}/{state}",
+            id=f"{subject}/{key_of(task)}/{state}",
             task=task,
             state=state,
             purpose="eval",
@@ -79,20 +95,8 @@ async def run_arm(
         for state in states
     ]
     judgements = await director.episodes(jobs, f"evaluation of {checkpoint}, memory: {arm}")
-    by_task: dict[str, tuple[int, int]] = {}
-    for job, judgement in zip(jobs, judgements, strict=True):
-        wins, count = by_task.get(job.task.instruction, (0, 0))
-        by_task[job.task.instruction] = (wins + bool(judgement.success), count + 1)
-    successes = sum(bool(j.success) for j in judgements)
-    result = EvalResult(
-        checkpoint,
-        arm,
-        len(jobs),
-        successes,
-        sum(bool(j.settled) for j in judgements),
-        wilson(successes, len(jobs)),
-        by_task,
-        time.monotonic() - began,
+    result = result_of(
+        benchmark, checkpoint, arm, [(job.task, said) for job, said in zip(jobs, judgements, strict=True)]
     )
     finished = ev.EvaluationFinished(
         arm=arm,
@@ -100,8 +104,8 @@ async def run_arm(
         successes=result.successes,
         settled=result.settled,
         interval=result.interval,
-        by_task=by_task,
-        seconds=round(result.seconds, 1),
+        by_task={task.key: (task.score.successes, task.score.episodes) for task in result.by_task},
+        seconds=result.seconds,
     )
     if subject not in director.evaluated:
         await director.say("evaluation.finished", finished, subject=subject)
@@ -115,73 +119,112 @@ class Evaluator(Director):
 
     def __init__(self, bus: Bus, run: str, abreast: int, progress: Callable[[Progress], None]) -> None:
         super().__init__(bus, run, abreast, judged=False, progress=progress)
+        self._started: ev.RunStarted | None = None
+        self._finished_run = False
 
-    async def open(self, source: Source, config: dict[str, object]) -> None:
-        """First event of the evaluation's own ledger."""
+    def hear(self, seq: int, event: Event) -> None:
+        super().hear(seq, event)
+        if event.type == "run.started":
+            self._started = ev.payload(event)
+        elif event.type == "run.finished":
+            self._finished_run = True
+
+    async def open(self, config: dict[str, Any]) -> None:
+        """Begin the evaluation's own ledger, or take it up again. Raises RunMismatch where it is of another
+        evaluation."""
         await self.ready.wait()
-        started = ev.RunStarted(
-            config={"checkpoint": source.label, "note": source.verified.note, **config},
-            seeds={"eval": STATES["eval"]},
-            packages=installed(),
-            api_hash=API_HASH,
-        )
-        await self.say("run.started", started, subject=self.run)
+        if self._started is None:
+            started = ev.RunStarted(
+                config=config, seeds={"eval": STATES["eval"]}, packages=installed(), api_hash=API_HASH
+            )
+            await self.say("run.started", started, subject=self.run)
+            return
+        recorded = {**self._started.config, "api_hash": self._started.api_hash}
+        wanted = {**config, "api_hash": API_HASH}
+        if differ := [key for key, value in wanted.items() if recorded.get(key) != value]:
+            raise RunMismatch(
+                f"evaluation {self.run} was begun with another {', '.join(differ)}; give the same again, or "
+                "another --name"
+            )
+        if not self._finished_run:
+            seq = await self.say("run.resumed", ev.RunResumed(packages=installed()), subject=self.run)
+            await self.until(lambda: self.seq >= seq)
+
+    async def close(self) -> None:
+        """Say the end, once."""
+        if not self._finished_run:
+            await self.say("run.finished", ev.RunFinished(reason="evaluated"), subject=self.run)
+
+
+def name_for(source: Source) -> str:
+    """A new name for an evaluation's ledger."""
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    return f"eval-{source.verified.run}-{source.verified.name.replace('/', '-')}-{stamp}"
 
 
 async def evaluate(
-    target: str,
+    plan: EvalPlan,
     home: Path,
-    checkpoint: str | None,
-    suite: str,
-    tasks: tuple[str, ...],
-    seeds: int,
-    arms: tuple[Arm, ...],
-    workers: int,
+    workers: int = 2,
     key: str | None = None,
     progress: Callable[[Progress], None] = lambda progress: None,
-) -> list[EvalResult]:
-    """Evaluate a verified checkpoint in a ledger of its own under `home`.
+    resume: bool = False,
+) -> Evaluated:
+    """Evaluate a verified checkpoint in a ledger of its own under `home`, or go on with one.
 
-    seeds: initial states a task, from the range that training never uses. Raises what `open_source` and
-    `resolve` raise.
+    Raises what `open_source` and `resolve` raise, and RunMismatch.
     """
-    source = open_source(target, home, checkpoint, key)
-    chosen = resolve(suite, tasks)
-    states = held_out(chosen, seeds)
-    stamp = time.strftime("%Y%m%d-%H%M%S")
-    run = f"eval-{source.verified.run}-{source.verified.name.replace('/', '-')}-{stamp}"
+    source = open_source(plan.target, home, plan.checkpoint, key)
+    run = plan.name or name_for(source)
+    if (home / run / LEDGER).exists() and not resume:
+        raise RunMismatch(
+            f"there is a run {run} in {home} already; go on with --resume, or choose another --name"
+        )
+    renamed = source.renamed if plan.rename is None else plan.rename
+    tasks = resolve(plan.suite, plan.tasks, rename=renamed, extras=True)
+    states = held_out(tasks, plan.seeds)
+    config = {
+        "checkpoint": source.label,
+        "note": source.verified.note,
+        "memory_hash": source.verified.layer.memory_hash,
+        "suite": plan.suite,
+        "tasks": list(plan.tasks),
+        "seeds": plan.seeds,
+        "arms": list(plan.arms),
+        "rename": renamed,
+    }
+    results: list[EvalResult] = []
     async with (
         linked(home, None) as link,
         local_pool(workers) as pool,
         seats(link, run, "proposer", "runner", "operator") as buses,
     ):
         evaluator = Evaluator(buses[2], run, workers, progress)
-        model = proposer_model("embedded", 0)
         roles = [
-            Proposer(buses[0], run, model, base=source.verified.entries),
+            Proposer(buses[0], run, proposer_model("embedded", 0), base=source.verified.entries),
             Runner(buses[1], run, pool, link.blobs(run)),
             evaluator,
         ]
-        results: list[EvalResult] = []
 
         async def work() -> None:
-            await evaluator.open(
-                source, {"suite": suite, "tasks": list(tasks), "seeds": seeds, "arms": list(arms)}
-            )
-            for arm in arms:
-                results.append(await run_arm(evaluator, source.verified.name, 0, arm, chosen, states))
-            await evaluator.say("run.finished", ev.RunFinished(reason="evaluated"), subject=run)
+            await evaluator.open(config)
+            for arm in plan.arms:
+                results.append(
+                    await run_arm(evaluator, source.verified.name, 0, arm, tasks, states, plan.suite)
+                )
+            await evaluator.close()
 
         await together(roles, work)
-    return results
+    return Evaluated(home / run, source, results)
 
 
 def held_out(tasks: list[ev.Task], seeds: int) -> list[int]:
     """Initial states for evaluation, the same for all tasks. Raises ConfigError where a task has too few."""
-    first, _ = STATES["eval"]
+    first, last = STATES["eval"]
     fewest = min(suites.load_task(task.suite, task.parts).states for task in tasks)
-    if first + seeds > fewest:
+    if first + seeds > min(fewest, last + 1):
         raise ConfigError(
-            f"only {fewest - first} held-out initial states are left for these tasks; ask for fewer --seeds"
+            f"only {min(fewest, last + 1) - first} held-out initial states are left for these tasks; "
+            "ask for fewer --seeds"
         )
     return list(range(first, first + seeds))

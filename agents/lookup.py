@@ -3,17 +3,18 @@
 import difflib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from ..backends.sim import suites
 from ..ledger.checkpoint import checkpoints
 from ..ledger.errors import LedgerError
-from ..ledger.events import RunStarted, decode, payload
 from ..ledger.reader import Reader
 from ..ledger.topics import is_run
 from ..replay.runs import find_run, run_folders
 from ..replay.state import LEDGER
+from .benchmarks import BENCHMARKS, key_of, resolve
 from .errors import AgentError
-from .source import is_bundle
+from .source import config_of, is_bundle
 
 
 class UnknownName(AgentError):
@@ -80,16 +81,26 @@ def locate(checkpoint: str, run: str | None, home: Path) -> tuple[str, str | Non
     return run, checkpoint
 
 
+def known_suites() -> list[tuple[str, int, str]]:
+    """Name, number of tasks and, of a benchmark, what it is; benchmarks first."""
+    own = [(one.name, len(resolve(one.name)), one.about) for one in BENCHMARKS.values()]
+    return [*own, *((name, suites.count_tasks(name), "") for name in suites.list_suites())]
+
+
 def tasks_of(suite: str) -> list[tuple[str, str, int]]:
-    """Number, instruction and number of initial states of a suite's tasks. Raises UnknownSuite."""
-    tasks = [suites.load_task(suite, (number,)) for number in range(suites.count_tasks(suite))]
-    return [(str(task.parts[0]), task.instruction, task.states) for task in tasks]
+    """Name, instruction and number of initial states of each task. Raises UnknownSuite."""
+    several = suite in BENCHMARKS and len(BENCHMARKS[suite].suites) > 1
+    return [
+        (
+            key_of(task) if several else key_of(task).rpartition("/")[2],
+            task.instruction,
+            suites.load_task(task.suite, task.parts).states,
+        )
+        for task in resolve(suite)
+    ]
 
 
-def recorded_config(home: Path, run: str) -> dict[str, object]:
+def recorded_config(home: Path, run: str) -> dict[str, Any]:
     """The configuration that a run was started with, {} for a run that did not get so far."""
     with Reader(find_run(home, run) / LEDGER) as reader:
-        for committed in reader.events(types=("run.started",)):
-            started: RunStarted = payload(decode(committed.raw))
-            return dict(started.config)
-    return {}
+        return config_of(reader)

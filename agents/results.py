@@ -1,7 +1,7 @@
 """What `train`, `eval`, `deploy`, `demo`, `verify`, `doctor` and `suites` print, as text to lay out."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 
@@ -15,10 +15,12 @@ from ..replay.show import show_checkpoints
 from ..replay.state import LEDGER, state_at
 
 if TYPE_CHECKING:  # these bring the whole training machinery; the reading commands need none of it
+    from .controls import ControlLine
     from .demo import DemoResult
     from .deploy import DeployResult
     from .doctor import Check
-    from .evaluation import EvalResult
+    from .failures import PartFailures
+    from .scores import EvalResult
     from .session import Estimate, TrainResult
 
 MEMORY_WORDS = {
@@ -53,28 +55,96 @@ def show_training(result: "TrainResult") -> RenderableType:
 
 
 def show_evaluations(results: Sequence["EvalResult"]) -> RenderableType:
-    """Success by memory, and by task."""
+    """Success by memory, by group of tasks, and by task."""
+    columns = ("memory", ">success", ">", ">95% interval", ">at rest", ">operations", ">s an episode")
     rows = [
         (
             MEMORY_WORDS.get(r.arm, r.arm),
-            f"{r.successes}/{r.episodes}",
-            f"{100 * r.successes / max(1, r.episodes):.0f}%",
-            percent(r.interval),
+            *_share(r.successes, r.episodes, r.interval),
             f"{r.settled}/{r.episodes}",
-            f"{r.seconds / max(1, r.episodes):.1f}",
+            f"{r.operations / max(1, _played(r)):.0f}",
+            f"{r.seconds / max(1, _played(r)):.1f}",
         )
         for r in results
     ]
-    columns = ("memory", ">success", ">", "95% interval", ">at rest", ">s an episode")
-    tasks = list(dict.fromkeys(task for r in results for task in r.by_task))
-    by_task = [(task, *(_share(r.by_task.get(task)) for r in results)) for task in tasks]
+    title = heading(
+        "Held-out initial states", *dict.fromkeys(f"{r.checkpoint} on {r.benchmark}" for r in results)
+    )
+    return stack(Group(title, table(columns, rows)), _by_group(results), _by_task(results), _lost(results))
+
+
+def _played(result: "EvalResult") -> int:
+    return sum(task.score.episodes for task in result.by_task)
+
+
+def _share(successes: int, episodes: int, interval: tuple[float, float]) -> tuple[str, str, str]:
+    share = f"{100 * successes / episodes:.1f}%" if episodes else ""
+    return f"{successes}/{episodes}", share, percent(interval)
+
+
+def _by_group(results: Sequence["EvalResult"]) -> RenderableType | None:
+    rows = [
+        (
+            name,
+            MEMORY_WORDS.get(r.arm, r.arm),
+            *_share(score.successes, score.episodes, score.interval),
+            score.settled,
+        )
+        for name in dict.fromkeys(name for r in results for name in r.groups)
+        for r in results
+        if (score := r.groups.get(name))
+    ]
+    return table(("tasks", "memory", ">success", ">", ">95% interval", ">at rest"), rows) if rows else None
+
+
+def _by_task(results: Sequence["EvalResult"]) -> RenderableType:
     names = tuple(f">{MEMORY_WORDS.get(r.arm, r.arm)}" for r in results)
-    title = heading("Held-out initial states", *dict.fromkeys(r.checkpoint for r in results))
-    return stack(Group(title, table(columns, rows)), table(("instruction", *names), by_task))
+    scores = [{task.key: task.score for task in r.by_task} for r in results]
+    rows = [
+        (
+            task.key,
+            task.instruction,
+            *(f"{own[task.key].successes}/{own[task.key].episodes}" for own in scores),
+        )
+        for task in (results[0].by_task if results else ())
+    ]
+    return table(("task", "instruction", *names), rows)
 
 
-def _share(counts: tuple[int, int] | None) -> str:
-    return f"{counts[0]}/{counts[1]}" if counts else ""
+def _lost(results: Sequence["EvalResult"]) -> RenderableType | None:
+    """Initial states in which a thing was off the table before the start."""
+    tasks = {task.key: task.score.lost for r in results for task in r.by_task if task.score.lost}
+    if not tasks:
+        return None
+    named = ", ".join(f"{lost} of {key}" for key, lost in tasks.items())
+    return text(f"Lost before the start, counted as they ended: {named} (a thing was off the table).")
+
+
+def show_failures(parts: Sequence["PartFailures"]) -> RenderableType:
+    """Kinds of failure for each part of a run, then by task."""
+    shown: list[RenderableType | None] = []
+    for part in parts:
+        own = part.by_task.values()
+        failed, episodes = sum(t.failed for t in own), sum(t.episodes for t in own)
+        undone = sum(t.undone for t in own)
+        facts = [f"{failed} of {count(episodes, 'episode')} failed"]
+        facts += [f"{undone} more were reached, but not so at rest"] if undone else []
+        kinds = [(number, kind) for kind, number in part.kinds.items()]
+        tasks = [
+            (
+                t.key,
+                f"{t.failed}/{t.episodes}",
+                t.instruction,
+                "; ".join(f"{n} {kind}" for kind, n in t.kinds.items()),
+            )
+            for t in own
+            if t.failed
+        ]
+        shown.append(Group(heading(part.part, *facts), table((">", "what went wrong first"), kinds)))
+        shown.append(
+            table(("task", ">failed", "instruction", "what went wrong first"), tasks) if tasks else None
+        )
+    return stack(*shown) if shown else text("No judged episodes yet.")
 
 
 def show_deployment(result: "DeployResult") -> RenderableType:
@@ -177,5 +247,42 @@ def show_tasks(tasks: Sequence[tuple[str, str, int]]) -> RenderableType:
     return table((">task", "instruction", ">initial states"), tasks)
 
 
-def show_suites(suites: Sequence[tuple[str, int]]) -> RenderableType:
-    return table(("suite", ">tasks"), suites)
+def show_suites(suites: Sequence[tuple[str, int, str]]) -> RenderableType:
+    return table(("suite", ">tasks", ""), suites)
+
+
+def show_memory(entries: Sequence[Entry], in_full: bool = False) -> RenderableType:
+    """A verified memory: what each skill does, when, and where it comes from."""
+    shown: list[RenderableType | None] = [heading("Memory", count(len(entries), "skill"))]
+    for e in entries:
+        evidence = count(len(e.provenance.evidence), "episode")
+        facts = [("learned", json_text(e.state, 0 if in_full else 100))]
+        facts += [("from", f"candidate {e.provenance.candidate}, round {e.provenance.round}, {evidence}")]
+        head = Group(heading(e.id, e.layer, e.kind), block(e.when, by=2), table(("", ""), facts))
+        program = block(e.template, "dim") if in_full else None
+        named = block(", ".join(e.provenance.evidence)) if in_full and e.provenance.evidence else None
+        shown.append(Group(*(part for part in (head, named, program) if part is not None)))
+    return stack(*shown)
+
+
+def show_controls(lines: Sequence["ControlLine"]) -> RenderableType:
+    """Controls by name, and how far each is."""
+    rows = [(line.name, line.what, line.run, line.state or "not begun") for line in lines]
+    head = heading("Controls and ablations", "each by `skill2real controls NAME`")
+    return Group(head, table(("control", "what it shows", "training run", ""), rows))
+
+
+def show_control(record: dict[str, Any]) -> RenderableType:
+    """A control's result in short."""
+    rows = [
+        (
+            one["benchmark"],
+            f"{result['successes']}/{result['episodes']}",
+            percent(result["interval"]),
+            result["settled"],
+        )
+        for one in record["evaluations"]
+        for result in one["results"]
+    ]
+    head = heading(f"Control {record['control']}", record["what"])
+    return Group(head, table(("evaluated on", ">success", ">95% interval", ">at rest"), rows))

@@ -1,11 +1,13 @@
 """Where a memory comes from: a run's named checkpoint, or a bundle file; verified before anything uses it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ..backends.api import API_HASH
 from ..ledger.bundle import Verified, make_bundle, read_bundle, verify_bundle
 from ..ledger.checkpoint import find_checkpoint
+from ..ledger.events import RunStarted, decode, payload
 from ..ledger.keys import load_key, read_verifier
 from ..ledger.note import VerifierKey
 from ..ledger.reader import Reader
@@ -21,6 +23,12 @@ class Source:
 
     verified: Verified
     from_file: bool
+    config: dict[str, Any] = field(default_factory=dict)  # that the run was trained with; a bundle has none
+
+    @property
+    def renamed(self) -> bool:
+        """Whether it was learned with made-up words for nouns."""
+        return bool(self.config.get("rename", False))
 
     @property
     def label(self) -> str:
@@ -53,7 +61,16 @@ def open_source(target: str, home: Path, checkpoint: str | None, key: str | None
         name = checkpoint or _last(reader)
         frozen = find_checkpoint(reader, name)
         bundle = make_bundle(reader, name, memory_at(reader, frozen.seq))
-    return Source(verify_bundle(bundle, pinned(key), API_HASH), False)
+        config = config_of(reader)
+    return Source(verify_bundle(bundle, pinned(key), API_HASH), False, config)
+
+
+def config_of(reader: Reader) -> dict[str, Any]:
+    """The configuration that a run was started with, {} for a run that did not get so far."""
+    for committed in reader.events(types=("run.started",)):
+        started: RunStarted = payload(decode(committed.raw))
+        return dict(started.config)
+    return {}
 
 
 def _last(reader: Reader) -> str:

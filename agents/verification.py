@@ -9,13 +9,14 @@ from ..ledger.bundle import FORMAT, Bundle, Verified, make_bundle, read_bundle, 
 from ..ledger.check import Report, check_ledger
 from ..ledger.checkpoint import find_checkpoint
 from ..ledger.errors import KeyMissing, NotALedger
+from ..ledger.events import Entry
 from ..ledger.note import VerifierKey
 from ..ledger.reader import Reader
 from ..replay.memory import memory_at
 from ..replay.runs import find_run
 from ..replay.state import LEDGER
 from .errors import AgentError
-from .lookup import check_checkpoint
+from .lookup import UnknownName, check_checkpoint, nearest
 from .source import pinned
 
 
@@ -37,6 +38,22 @@ def verify_file(path: Path, key: str | None) -> tuple[VerifierKey, Verified]:
     """What a bundle proves, and the key it was verified by. Raises BundleRefused, KeyMissing, KeyRefused."""
     trusted = pinned(key)
     return trusted, verify_bundle(read_bundle(path), trusted, API_HASH)
+
+
+def bundle_memory(path: Path, key: str | None, name: str | None = None) -> tuple[Entry, ...]:
+    """The memory of a bundle, once it is verified; or the one entry of this id.
+
+    Raises what `verify_file` raises, and UnknownName.
+    """
+    _, verified = verify_file(path, key)
+    if name is None:
+        return verified.entries
+    found = tuple(entry for entry in verified.entries if entry.id == name)
+    if not found:
+        raise UnknownName(
+            f"{path} has no skill {name!r}; it has {nearest(name, (e.id for e in verified.entries))}."
+        )
+    return found
 
 
 def verify_run(

@@ -154,7 +154,7 @@ def test_a_checkpoint_is_evaluated_and_deployed(place: dict[str, str], tmp_path:
         "--json",
     )
     assert one.returncode == 0, one.stderr
-    results = json.loads(one.stdout)
+    results = json.loads(one.stdout)["results"]
     assert [(result["arm"], result["episodes"]) for result in results] == [("empty", 1), ("both", 1)]
     file = str(tmp_path / "c1.s2r")
     assert ran(place, "export", "lab", "C1", "-o", file).returncode == 0

@@ -123,7 +123,7 @@ def test_every_package_is_installed() -> None:
     listed = set(PROJECT["tool"]["setuptools"]["packages"])
     there = {
         ".".join(("skill2real", *path.parent.relative_to(ROOT).parts))
-        for top in ("ledger", "backends", "replay", "agents")
+        for top in ("ledger", "backends", "replay", "agents", "commands")
         for path in (ROOT / top).rglob("__init__.py")
     }
     assert listed == there | {"skill2real"}

@@ -14,8 +14,9 @@ from small_run import Said, by_subject, config, digests, memories, read
 from skill2real.agents.config import STATES, RunConfig
 from skill2real.agents.crew import Link, linked
 from skill2real.agents.deploy import DeployResult, deploy
-from skill2real.agents.evaluation import Arm, EvalResult, evaluate, run_arm
+from skill2real.agents.evaluation import Arm, EvalPlan, evaluate, run_arm
 from skill2real.agents.pool import local_pool
+from skill2real.agents.scores import EvalResult
 from skill2real.agents.session import crew_train, resolve
 from skill2real.agents.trainer import Trainer
 from skill2real.agents.verification import export, verify_file
@@ -125,11 +126,17 @@ def loop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loop]:
         arms = asyncio.run(training(home, spy))
         export(CONFIG.run, home, CHECKPOINT, bundle)
         again = asyncio.run(
-            evaluate(str(bundle), folder / "lab", None, CONFIG.suite, (JOINED,), 1, ("empty", "both"), 1)
+            evaluate(
+                EvalPlan(
+                    target=str(bundle), suite=CONFIG.suite, tasks=(JOINED,), seeds=1, arms=("empty", "both")
+                ),
+                folder / "lab",
+                workers=1,
+            )
         )
         deployed = asyncio.run(deploy(str(bundle), folder / "robot", None, CONFIG.suite, JOINED, STATE))
         said = read(home / CONFIG.run / "ledger.db")
-        yield Loop(home, said, spy, arms, bundle, again, deployed)
+        yield Loop(home, said, spy, arms, bundle, again.results, deployed)
 
 
 def test_every_round_is_closed(loop: Loop) -> None:
