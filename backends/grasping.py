@@ -14,8 +14,8 @@ import numpy as np
 
 from . import geometry
 from .geometry import Array, Rectangle
+from .perception.feature import Feature
 from .perception.measuring import Body
-from .perception.parts import Feature
 
 Style = Literal["auto", "centre", "rim", "handle", "bar"]
 Trouble = Literal["too_wide", "no_clearance", "unreachable", "not_found"]

@@ -10,8 +10,8 @@ from .api import Box, Part, Plan, Point, Pose, Region, Shape, Support, Vec, fail
 from .geometry import Array
 from .grasping import Grip, Trouble
 from .perception import segmenting
+from .perception.feature import Feature
 from .perception.measuring import Body
-from .perception.parts import Feature
 from .perception.segmenting import Piece
 
 

@@ -31,8 +31,8 @@ from .geometry import Array
 from .grasping import Gripper
 from .handles import Grasp, position, proper, to_matrix, to_plan, to_pose, to_region, to_shape, vec
 from .perception import appearance, matching, measuring, parts, segmenting, support
+from .perception.feature import Feature
 from .perception.measuring import Body
-from .perception.parts import Feature
 from .perception.scene import Scene
 from .perception.segmenting import Piece
 from .perception.sight import Hand, Sight

@@ -1,37 +1,49 @@
 """Parts of one thing: what stands out of its faces, room in it, levels on it, panels that left its body."""
 
-from dataclasses import dataclass
-from typing import Literal
-
 import numpy as np
 
 from ..geometry import Array
+from .faces import Bump, find_bumps
+from .feature import Feature, Skin, skin
 from .measuring import Body
 from .segmenting import Piece
 
-Kind = Literal["bump", "hollow", "level", "leaf"]
-
-
-@dataclass(frozen=True)
-class Feature:
-    """A part as the contract's `Part` describes it; directions are unit vectors (3,), metres, base frame.
-    cloud (N, 3): its own points. hinge: a point (3,) of the edge at which it joins the body, None without
-    one."""
-
-    kind: Kind
-    body: Body
-    cloud: Array
-    centre: Array
-    outward: Array
-    axis: Array
-    length: float
-    width: float
-    depth: float
-    rise: float
-    along: float
-    hinge: Array | None = None
-
 
 def find_parts(pieces: list[Piece], body: Body) -> list[Feature]:
-    """Parts of the thing that these pieces show, from the lowest to the highest."""
-    return sorted([], key=lambda feature: float(np.round(feature.centre[2], 3)))
+    """Parts of the thing that these pieces show, from the lowest to the highest. Of one view alone, none:
+    most of what tells them apart is hidden from it."""
+    surface = skin(pieces, body) if len(pieces) > 1 else None
+    if surface is None:
+        return []
+    found = [_bump(surface, body, bump) for bump in find_bumps(surface)]
+    return sorted(found, key=lambda feature: tuple(np.round(feature.centre[[2, 1, 0]], 3)))
+
+
+def _bump(surface: Skin, body: Body, bump: Bump) -> Feature:
+    outward = surface.to_base(bump.face.frame[2])
+    centre = surface.to_base(bump.centre)
+    return Feature(
+        "bump",
+        body,
+        surface.to_base(bump.cloud),
+        centre,
+        outward,
+        surface.to_base(bump.axis),
+        bump.length,
+        bump.width,
+        bump.depth,
+        *_place(surface, bump.centre, bump.face.frame[2]),
+    )
+
+
+def _place(surface: Skin, centre: Array, outward: Array) -> tuple[float, float]:
+    """rise and along of a middle (3,) on a face that looks along `outward`, both in the skin's frame."""
+    height = max(surface.top - surface.bottom, 1e-3)
+    rise = float((centre[2] - surface.bottom) / height)
+    if abs(outward[2]) > 0.7:
+        right = surface.axes @ np.array([0.0, -1.0, 0.0])  # as seen from the robot's base
+    else:
+        right = np.cross(-outward, np.array([0.0, 0.0, 1.0]))
+    spread = np.quantile(surface.points @ right, (0.02, 0.98))
+    along = (float(centre @ right) - spread.mean()) / max(float(np.ptp(spread)) / 2, 1e-3)
+    return float(np.clip(rise, 0.0, 1.0)), float(np.clip(along, -1.0, 1.0))

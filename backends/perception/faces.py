@@ -1,0 +1,145 @@
+"""Flat faces of a thing, and what stands out of them: bars and knobs."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import geometry
+from ..geometry import Array
+from . import grid
+from .feature import Skin
+from .grid import Cells, Grid
+
+CELL = 0.004
+_LEAST_FACE = 12e-4  # square metres: the disc under a knob
+_ON = 0.005  # points this near to a plane lie on it
+_OUT = 0.007  # what stands out further is not noise of the depth
+_LEAST_DEPTH = 0.009
+_MOST_DEPTH = 0.08  # a hand reaches round no more; what stands out further is not a bar or a knob
+_LEAST_POINTS = 12
+_LEAST_LENGTH = 0.012
+
+
+@dataclass(frozen=True)
+class Face:
+    """frame (3, 3): rows u, v, outward, in the skin's frame. offset: along outward. figure: its cells in
+    (u, v), filled."""
+
+    frame: Array
+    offset: float
+    raster: Grid
+    figure: Cells
+
+    @property
+    def area(self) -> float:
+        return float(self.figure.sum()) * self.raster.cell**2
+
+
+@dataclass(frozen=True)
+class Bump:
+    """In the skin's frame. cloud (N, 3)."""
+
+    face: Face
+    cloud: Array
+    centre: Array
+    axis: Array
+    length: float
+    width: float
+    depth: float
+
+
+DIRECTIONS = (
+    np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]),
+    np.array([[0.0, -1.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 0.0]]),
+    np.array([[-1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]]),
+    np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]),
+    np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
+)
+
+
+def find_faces(skin: Skin, frame: Array) -> Iterator[Face]:
+    """Flat pieces that face along the last row of `frame`, the outermost first."""
+    facing = skin.normals @ frame[2] > 0.9
+    local = skin.points[facing] @ frame.T
+    if len(local) < 30:
+        return
+    step = 0.003
+    low = float(local[:, 2].min())
+    counts = np.bincount(((local[:, 2] - low) / step).astype(np.intp) + 2, minlength=5)
+    near = np.convolve(counts, np.ones(3), mode="same")
+    peaks = (near[1:-1] >= near[:-2]) & (near[1:-1] > near[2:]) & (near[1:-1] * CELL**2 > _LEAST_FACE / 2)
+    for k in np.nonzero(peaks)[0][::-1] + 1:
+        offset = low + (k - 1.5) * step
+        on = np.abs(local[:, 2] - offset) < _ON
+        offset = float(np.median(local[on, 2]))
+        flat = local[np.abs(local[:, 2] - offset) < _ON]
+        raster = Grid.around(flat, CELL)
+        figure = grid.close(raster.occupied(flat), 2)
+        count, labels = grid.components(figure)
+        for label in range(1, count + 1):
+            one = (labels == label).astype(np.uint8)
+            if one.sum() * CELL**2 >= _LEAST_FACE:
+                yield Face(frame, offset, raster, grid.hull(one))
+
+
+def find_bumps(skin: Skin) -> list[Bump]:
+    """What stands out of any face, each once: with the largest face it stands on."""
+    found: list[Bump] = []
+    for frame in DIRECTIONS:
+        for face in find_faces(skin, frame):
+            for bump in _on(skin, face):
+                same = [b for b in found if np.linalg.norm(b.centre - bump.centre) < 0.5 * b.length]
+                if all(b.face.area < bump.face.area for b in same):
+                    found = [b for b in found if not any(b is s for s in same)] + [bump]
+    return found
+
+
+def _on(skin: Skin, face: Face) -> Iterator[Bump]:
+    local = skin.points @ face.frame.T
+    out = local[:, 2] > face.offset + _OUT
+    i, j = face.raster.index(local)
+    inside = (local[:, 0] > face.raster.x0) & (local[:, 1] > face.raster.y0)
+    inside &= (i < face.raster.shape[0] - 1) & (j < face.raster.shape[1] - 1) & (face.figure[i, j] > 0)
+    points = local[out & inside]
+    if len(points) < _LEAST_POINTS:
+        return
+    raised = grid.close(face.raster.occupied(points), 1)
+    count, labels = grid.components(raised)
+    owner = labels[face.raster.index(points)]
+    size = _extent(face.figure)
+    for label in range(1, count + 1):
+        mine = points[owner == label]
+        if len(mine) < _LEAST_POINTS:
+            continue
+        depth = float(np.quantile(mine[:, 2], 0.98)) - face.offset
+        if not _LEAST_DEPTH < depth < _MOST_DEPTH:
+            continue
+        if not _stands_in(face, (labels == label).astype(np.uint8)):
+            continue
+        plan = geometry.smallest_rectangle(mine[:, :2], 0.01)
+        if plan.length < _LEAST_LENGTH or plan.length > 0.8 * max(size) or plan.width > 0.8 * min(size):
+            continue
+        axis = np.array([np.cos(plan.yaw), np.sin(plan.yaw), 0.0])
+        middle = face.offset + depth - min(plan.width, depth) / 2
+        centre = np.array([plan.x, plan.y, middle])
+        yield Bump(
+            face,
+            mine @ face.frame,
+            centre @ face.frame,
+            axis @ face.frame,
+            plan.length,
+            plan.width,
+            depth,
+        )
+
+
+def _extent(figure: Cells) -> tuple[float, float]:
+    i, j = np.nonzero(figure)
+    return (float(np.ptp(i)) + 1) * CELL, (float(np.ptp(j)) + 1) * CELL
+
+
+def _stands_in(face: Face, raised: Cells) -> bool:
+    """Whether the face goes on round about it: else it is the face's frame, or a wall at its edge."""
+    ring = (grid.grow(raised, 3) > 0) & (grid.grow(raised, 1) == 0)
+    return bool((face.figure[ring] > 0).mean() > 0.7) if ring.any() else False
