@@ -36,9 +36,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     trials: Annotated[int, msgspec.Meta(ge=5)] = 25  # pairs a candidate
     workers: Positive = 2
     seed: Count = 0
-    verifier: VerifierKind = (
-        "full"  # as controls: sees what is public, says another episode's words, is not there
-    )
+    verifier: VerifierKind = "full"  # the others are controls
     governor: bool = True  # False: what passes the screens is accepted
     early_stop: bool = False  # end trials that can no longer be passed; acceptances are the same
     pairs: bool = False  # the Brain's rounds also practise tasks of one scene joined two by two

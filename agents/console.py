@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .director import Progress
 
 _PLAIN_WIDTH = 160  # of files and pipes
-_SECONDS_BETWEEN = 10.0  # of plain lines about one thing that is being counted
+_SECONDS_BETWEEN = 30.0  # of plain lines about one thing that is being counted
 
 
 def show(what: RenderableType) -> None:
@@ -64,6 +64,11 @@ def log_to_stderr(debug: bool) -> None:
 def _width() -> int:
     columns = os.environ.get("COLUMNS", "")
     return max(60, int(columns)) if columns.isdigit() else _PLAIN_WIDTH
+
+
+def _left(progress: "Progress") -> str:
+    """The time to the end of everything, in words."""
+    return "" if progress.left is None else f", about {duration(progress.left)} to the end"
 
 
 class Watch:
@@ -116,7 +121,8 @@ class Watch:
         elif self._task is None:
             self._task = bars.add_task(progress.what, total=progress.total, completed=progress.done)
         else:
-            bars.update(self._task, completed=progress.done, total=progress.total)
+            description = progress.what + _left(progress)
+            bars.update(self._task, description=description, completed=progress.done, total=progress.total)
 
     def _line(self, progress: "Progress") -> None:
         now = time.monotonic()
@@ -126,7 +132,7 @@ class Watch:
             return
         self._what, self._said = progress.what, now
         counted = f" {progress.done}/{progress.total}" if progress.total else ""
-        say(f"{self._clock()}  {progress.what}{counted}")
+        say(f"{self._clock()}  {progress.what}{counted}{_left(progress)}")
 
     def _clock(self) -> str:
         return f"[{duration(time.monotonic() - self._began)}]"

@@ -19,6 +19,7 @@ from ..replay.memory import MemoryFold
 from .actor import Role
 from .chain import Chains
 from .errors import RolloutFailed
+from .forecast import Pace
 from .lost import lost_things
 
 TURNS = 8  # programs that an episode may take: a look, and for each part of an instruction a study and an act
@@ -61,11 +62,12 @@ class _Outcome:
 
 @dataclass(frozen=True)
 class Progress:
-    """One line for the person who watches."""
+    """One line for the person who watches. left: seconds to the end of everything, None where unknown."""
 
     what: str
     done: int = 0
     total: int = 0
+    left: float | None = None
 
 
 class Director(Role):
@@ -99,6 +101,7 @@ class Director(Role):
         self._stopped: dict[str, str] = {}  # episodes that could not be played, and why
         self.ready = anyio.Event()
         self._heard = time.monotonic()
+        self._pace = Pace()
 
     @property
     def quiet(self) -> float:
@@ -188,8 +191,10 @@ class Director(Role):
                     attempt=self._attempts.get(job.id, 0) + 1,
                     turns=TURNS,
                 )
+                self._pace.began()
                 await self.say("episode.started", started, subject=job.id)
             await self.until(lambda: self._done(job))
+            self._pace.played()
         if self._finished[job.id].status == "stopped" and job.purpose != "deploy":
             raise RolloutFailed(f"episode {job.id} could not be played: {self._stopped.get(job.id, '')}")
         return self.judgement(job.id)
@@ -214,12 +219,17 @@ class Director(Role):
             while lane := own or max(lanes, key=len):
                 index, job = lane.popleft() if lane is own else lane.pop()
                 results[index] = await self.episode(job)
-                self.progress(Progress(what, done + len(results), total))
+                count = done + len(results)
+                self.progress(Progress(what, count, total, self._pace.left(self.ahead(total - count))))
 
         async with anyio.create_task_group() as group:
             for lane in lanes:
                 group.start_soon(run, lane)
         return [results[index] for index in range(len(numbered))]
+
+    def ahead(self, here: int) -> float:
+        """Episodes still to come, with `here` left of those that are being counted."""
+        return here
 
     def memory_ref(self, *, at: int | None = None, explore: bool = False, **more: object) -> ev.MemoryRef:
         """The run's memory now, or after event `at`."""

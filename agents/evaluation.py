@@ -121,6 +121,10 @@ class Evaluator(Director):
         super().__init__(bus, run, abreast, judged=False, progress=progress)
         self._started: ev.RunStarted | None = None
         self._finished_run = False
+        self.to_come = 0  # episodes of the arms that have not begun
+
+    def ahead(self, here: int) -> float:
+        return here + self.to_come
 
     def hear(self, seq: int, event: Event) -> None:
         super().hear(seq, event)
@@ -208,7 +212,8 @@ async def evaluate(
 
         async def work() -> None:
             await evaluator.open(config)
-            for arm in plan.arms:
+            for number, arm in enumerate(plan.arms, 1):
+                evaluator.to_come = (len(plan.arms) - number) * len(tasks) * len(states)
                 results.append(
                     await run_arm(evaluator, source.verified.name, 0, arm, tasks, states, plan.suite)
                 )

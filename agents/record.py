@@ -6,7 +6,9 @@ which anyone who has the ledger can tell that it is the one.
 
 import os
 import platform
+import re
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from .config import STATES, command_of, read
 from .evaluation import EvalPlan, Evaluated
 from .failures import failures
 from .packages import installed
+from .scores import EvalResult
 from .source import is_bundle
 
 
@@ -54,9 +57,27 @@ def evaluation_record(plan: EvalPlan, done: Evaluated, home: Path) -> dict[str, 
         "states": [STATES["eval"][0], STATES["eval"][0] + plan.seeds - 1],
         "trained": trained,
         "evaluation": ledger_facts(done.path),
-        "results": msgspec.to_builtins(done.results),
+        "results": [plain_result(result) for result in done.results],
         "failures": {part.part.rpartition("/")[2]: part.kinds for part in failures(done.path, ("eval",))},
     }
+
+
+def plain_result(result: EvalResult) -> dict[str, Any]:
+    """One arm's result ready for JSON; of single tasks the counts, from which their intervals follow."""
+    plain = {name: getattr(result, name) for name in result.__dataclass_fields__}
+    plain["groups"] = {name: asdict(score) for name, score in result.groups.items()}
+    plain["by_task"] = {
+        task.key: {
+            "instruction": task.instruction,
+            "group": task.group,
+            "episodes": task.score.episodes,
+            "successes": task.score.successes,
+            "settled": task.score.settled,
+            "lost": task.score.lost,
+        }
+        for task in result.by_task
+    }
+    return plain
 
 
 def eval_command(plan: EvalPlan) -> str:
@@ -78,11 +99,12 @@ def save(record: Any, path: Path) -> None:
 
     Raises LedgerError where it cannot be written.
     """
-    text = msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
+    spread = msgspec.json.format(msgspec.json.encode(record), indent=1).decode()
+    text = re.sub(r"[\[{][^\[\]{}]*[\]}]", lambda inner: re.sub(r"\n\s*", " ", inner[0]), spread)
     aside = path.with_name(f".{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        aside.write_bytes(text)
+        aside.write_text(text + "\n")
         aside.replace(path)
     except OSError as error:
         raise LedgerError(f"{path} cannot be written ({error.strerror}); name another file.") from error

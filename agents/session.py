@@ -20,6 +20,7 @@ from .config import RoleName, RunConfig
 from .crew import Link, linked, seats, together
 from .director import Progress
 from .errors import ConfigError, RunMismatch
+from .forecast import plan
 from .pairs import joined
 from .pool import Pool, local_pool
 from .roles import make_role
@@ -27,7 +28,6 @@ from .trainer import Trainer
 
 Report = Callable[[Progress], None]
 SECONDS_AN_EPISODE = 1.5  # core-seconds, seen on two cores without a GPU
-CANDIDATES_A_ROUND = 4
 QUIET_SECONDS = 30.0  # without an event before the trainer says whom it waits for
 
 
@@ -175,7 +175,6 @@ async def freeze(run: str, home: Path, layer: ev.Layer, name: str, broker: str |
 def estimate(config: RunConfig) -> Estimate:
     """Episodes, trial episodes and seconds that a run takes at most on this configuration's workers."""
     tasks, brain = (len(chosen) for chosen in tasks_of(config))
-    episodes = config.episodes * (tasks * config.cerebellum_rounds + brain * config.brain_rounds)
-    rounds = config.cerebellum_rounds + config.brain_rounds
-    trials = 2 * config.trials * CANDIDATES_A_ROUND * rounds if config.governor else 0
+    rounds = plan(config, tasks, brain)
+    episodes, trials = sum(one.practice for one in rounds), sum(one.trials for one in rounds)
     return Estimate(tasks, episodes, trials, SECONDS_AN_EPISODE * (episodes + trials) / config.workers)

@@ -1,5 +1,6 @@
 """The trainer: rounds of a layer, each of training episodes, reflection, trials, and a signed freeze."""
 
+from collections import Counter
 from collections.abc import Callable
 
 import anyio
@@ -12,6 +13,7 @@ from ..ledger.events import Event, Layer
 from .config import RunConfig, read
 from .director import Director, Job, Judgement, Progress
 from .errors import RunMismatch
+from .forecast import ahead, plan
 from .governor import arm_episode
 from .packages import installed
 from .rounds import STAGES, name_of
@@ -43,6 +45,10 @@ class Trainer(Director):
         self._frozen: dict[str, int] = {}
         self._signed: set[str] = set()
         self._applied: set[str] = set()
+        self._plan = plan(config, len(tasks), len(brain_tasks))
+        self._trials: Counter[str] = Counter()  # trial episodes by round
+        self._round_name = ""
+        self._curve: dict[str, list[float]] = {}  # share of successes by round and batch
 
     def hear(self, seq: int, event: Event) -> None:
         super().hear(seq, event)
@@ -59,7 +65,9 @@ class Trainer(Director):
                 closed: ev.CandidatesClosed = ev.payload(event)
                 self._reflected.setdefault(event.subject, []).append(closed.candidates)
             case "trials.planned":
-                self._planned[event.subject] = ev.payload(event)
+                planned: ev.TrialsPlanned = ev.payload(event)
+                self._planned[event.subject] = planned
+                self._trials[event.subject.partition("/")[0]] += 2 * len(planned.pairs)
             case "verdict.given":
                 self._verdicts[event.subject] = ev.payload(event)
             case "memory.changed":
@@ -71,11 +79,11 @@ class Trainer(Director):
 
     async def train(self) -> None:
         """Run to the end, from wherever the ledger stands, once it is open."""
-        plan: tuple[tuple[Layer, int], ...] = (
+        layers: tuple[tuple[Layer, int], ...] = (
             ("cerebellum", self.config.cerebellum_rounds),
             ("brain", self.config.brain_rounds),
         )
-        for layer, rounds in plan:
+        for layer, rounds in layers:
             for number in range(1, rounds + 1):
                 await self._round(layer, number, last=number == rounds)
         if not self._finished_run:
@@ -108,7 +116,7 @@ class Trainer(Director):
         self._finished_run = False
 
     async def _round(self, layer: Layer, number: int, last: bool) -> None:
-        name = name_of(layer, number)
+        name = self._round_name = name_of(layer, number)
         if name not in self._closed:
             if name not in self._rounds:
                 await self.say(
@@ -146,8 +154,25 @@ class Trainer(Director):
                 for task in tasks
             ]
             total = self.config.episodes * len(tasks)
-            judgements += await self.episodes(jobs, f"{name} practice", len(judgements), total)
+            played = await self.episodes(jobs, f"{name} practice", len(judgements), total)
+            judgements += played
+            self._tell(name, batch, played)
         return judgements
+
+    def _tell(self, name: str, batch: int, played: list[Judgement]) -> None:
+        """The success of a batch, and of the batches before it."""
+        wins = sum(bool(judgement.success) for judgement in played)
+        curve = self._curve.setdefault(name, [])
+        curve.append(wins / max(1, len(played)))
+        self.progress(
+            Progress(
+                f"{name} batch {batch + 1} of {self.config.episodes}: {wins} of {len(played)} succeeded; "
+                f"batches so far: {', '.join(f'{share:.0%}' for share in curve)}"
+            )
+        )
+
+    def ahead(self, here: int) -> float:
+        return here + ahead(self._plan, tuple(self._closed), self._trials, self._round_name)
 
     async def _stage(self, layer: Layer, name: str, stage: str) -> None:
         """Ask for candidates until there are none, and see each through its trials."""
@@ -200,10 +225,12 @@ class Trainer(Director):
             memory_hash=self.memory.hash,
         )
         await self.say("round.closed", closed, subject=name)
+        rounds = {**self._closed, name: closed}
         self.progress(
             Progress(
                 f"{name} closed: {closed.successes} of {closed.episodes} episodes, "
-                f"{accepted} of {len(verdicts)} accepted"
+                f"{accepted} of {len(verdicts)} accepted; rounds so far: "
+                + ", ".join(f"{r.name} {r.successes / max(1, r.episodes):.0%}" for r in rounds.values())
             )
         )
 

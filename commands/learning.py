@@ -62,6 +62,7 @@ def demo(home: Path, as_json: bool, workers: int) -> None:
 )
 @click.option("--governor/--no-governor", default=None, help="Whether candidates must pass trials.")
 @click.option("--early-stop/--no-early-stop", default=None, help="End trials that cannot be passed any more.")
+@click.option("--pairs/--no-pairs", default=None, help="The Brain also practises tasks joined two by two.")
 @click.option("--rename/--no-rename", default=None, help="Made-up words for all nouns of the instructions.")
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run.")
 @click.option("--dry-run", is_flag=True, help="Only tell episodes, trials and time.")
