@@ -8,7 +8,7 @@ import numpy as np
 from .. import geometry
 from ..geometry import Array
 from . import grid
-from .feature import Skin
+from .feature import Skin, peaks
 from .grid import Cells, Grid
 
 CELL = 0.004
@@ -64,15 +64,7 @@ def find_faces(skin: Skin, frame: Array) -> Iterator[Face]:
     local = skin.points[facing] @ frame.T
     if len(local) < 30:
         return
-    step = 0.003
-    low = float(local[:, 2].min())
-    counts = np.bincount(((local[:, 2] - low) / step).astype(np.intp) + 2, minlength=5)
-    near = np.convolve(counts, np.ones(3), mode="same")
-    peaks = (near[1:-1] >= near[:-2]) & (near[1:-1] > near[2:]) & (near[1:-1] * CELL**2 > _LEAST_FACE / 2)
-    for k in np.nonzero(peaks)[0][::-1] + 1:
-        offset = low + (k - 1.5) * step
-        on = np.abs(local[:, 2] - offset) < _ON
-        offset = float(np.median(local[on, 2]))
+    for offset in peaks(local[:, 2], 0.5 * _LEAST_FACE)[::-1]:
         flat = local[np.abs(local[:, 2] - offset) < _ON]
         raster = Grid.around(flat, CELL)
         figure = grid.close(raster.occupied(flat), 2)

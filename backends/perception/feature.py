@@ -80,6 +80,22 @@ def skin(pieces: list[Piece], body: Body) -> Skin | None:
     return Skin(axes, points @ axes.T, normals @ axes.T, around @ axes.T, body.bottom, body.top)
 
 
+def peaks(places: Array, area: float) -> list[float]:
+    """Where points (N,) of a skin crowd on a line, lowest first: as many as a face of this area has."""
+    if len(places) == 0:
+        return []
+    step = VOXEL
+    low = float(places.min())
+    counts = np.bincount(((places - low) / step).astype(np.intp) + 2)
+    near = np.convolve(np.append(counts, [0, 0]), np.ones(3), mode="same")
+    high = (near[1:-1] >= near[:-2]) & (near[1:-1] > near[2:]) & (near[1:-1] * VOXEL**2 > area)
+    found = []
+    for k in np.nonzero(high)[0] + 1:
+        here = places[np.abs(places - (low + (k - 1.5) * step)) < 1.5 * step]
+        found.append(float(np.median(here)))
+    return found
+
+
 def _voxels(points: Array, normals: Array, least: int = 2) -> tuple[Array, Array]:
     """Means of the points and normals in each voxel that `least` points fall in."""
     keys = np.floor(points / VOXEL).astype(np.int64)

@@ -6,6 +6,7 @@ from ..geometry import Array
 from .faces import Bump, find_bumps
 from .feature import Feature, Skin, skin
 from .measuring import Body
+from .rooms import Room, find_rooms
 from .segmenting import Piece
 
 
@@ -16,6 +17,7 @@ def find_parts(pieces: list[Piece], body: Body) -> list[Feature]:
     if surface is None:
         return []
     found = [_bump(surface, body, bump) for bump in find_bumps(surface)]
+    found += [_room(surface, body, room) for room in find_rooms(surface)]
     return sorted(found, key=lambda feature: tuple(np.round(feature.centre[[2, 1, 0]], 3)))
 
 
@@ -33,6 +35,22 @@ def _bump(surface: Skin, body: Body, bump: Bump) -> Feature:
         bump.width,
         bump.depth,
         *_place(surface, bump.centre, bump.face.frame[2]),
+    )
+
+
+def _room(surface: Skin, body: Body, room: Room) -> Feature:
+    rise = room.depth / 2 if room.kind == "hollow" and room.outward[2] > 0.5 else 0.0
+    return Feature(
+        room.kind,
+        body,
+        surface.to_base(room.cloud),
+        surface.to_base(room.centre),
+        surface.to_base(room.outward),
+        surface.to_base(room.axis),
+        room.length,
+        room.width,
+        room.depth,
+        *_place(surface, room.centre + np.array([0.0, 0.0, rise]), room.outward),
     )
 
 
