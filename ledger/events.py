@@ -416,7 +416,7 @@ class EvaluationFinished(Struct, frozen=True):
     successes: int
     settled: int
     interval: tuple[float, float]
-    by_task: dict[str, tuple[int, int]]  # instruction → successes, episodes
+    by_task: dict[str, tuple[int, int]]  # suite/number (once: instruction) → successes, episodes
     seconds: float
 
 
