@@ -1,195 +1,177 @@
 """From the privileged record to findings: for each part of the instruction, which decision went well or not.
 
-A finding names regions by the Proposer's own numbers, kinds of failure, directions in the picture and
-coarse amounts: no name, place or length of the simulator is in it.
+A finding names regions and parts by the Proposer's own numbers, kinds of failure, directions in the picture
+and coarse amounts: no name, place or length of the simulator is in it.
 """
 
-from itertools import combinations
-from math import hypot
 from typing import Any
 
-from ..backends.sim.truth import object_at
 from ..ledger import events as ev
+from .diagnosis_grips import closings, grasp, lifted, release, retry, seen_from_camera
+from .diagnosis_names import assign, meant_target, naming, region_names
+from .diagnosis_order import order, was_closed
+from .diagnosis_parts import Parts, is_part, target_part, worked_part
+from .diagnosis_work import work
 from .grammar import Clause, parse
 from .models.base import EpisodeView
 
+__all__ = ["diagnose", "seen_from_camera"]
+
 Record = dict[str, Any]
-Pairs = tuple[tuple[int, int], ...]
-LIFTED = 0.05  # metres: a thing that rose so far was lifted
-NEAR, HAND = 0.04, 0.12  # metres: amounts are "near", "hand" (about a hand's width) and "far"
+Choice = dict[str, Any]
 
 
 def diagnose(episode: EpisodeView, record: Record, success: bool) -> tuple[ev.Finding, ...]:
-    """Findings for every decision that the last program with choices took."""
-    choices = [c for turn in episode.turns for c in turn.proposed.choices]
-    regions = episode.value("regions") or []
-    clauses = parse(episode.started.task.instruction)
-    names = _names(regions, record)
-    goals = assign(clauses, record["goal"])
-    right = episode.value("right") or (0.0, 1.0)
-    grasped = {c["clause"]: c["region"] for c in choices if c["decision"] == "grasp"}
-    acted, closed = list(grasped), _closings(grasped, regions, record)
-    findings: list[ev.Finding] = []
-    for choice in choices:
-        number, decision = choice["clause"], choice["decision"]
-        goal = goals[number]
-        if decision == "which" and goal is not None:
-            findings.append(_naming(number, decision, choice["region"], goal["thing"], names))
-        elif decision == "target" and goal is not None:
-            meant = _meant_target(clauses[number], goal, record)
-            if meant:
-                findings.append(_naming(number, decision, choice["region"], meant, names))
-        elif decision == "grasp":
-            findings.append(_grasp(number, closed.get(number), record))
-        elif decision == "release" and goal is not None:
-            target = next((f for f in findings if (f.clause, f.decision) == (number, "target")), None)
-            hold = _hold(record, closed.get(number))
-            if hold is not None and (target is None or target.good):
-                found = _release(number, hold, record["goal"].index(goal), right)
-                findings += [found] if found else []
-        elif decision == "room":
-            release = next((f for f in findings if (f.clause, f.decision) == (number, "release")), None)
-            if release is not None:
-                findings.append(
-                    ev.Finding(clause=number, decision="room", good=release.good, kind=release.kind)
+    """Findings for every decision that the programs took, in the order of their choices."""
+    return _Diagnosis(episode, record, success).findings()
+
+
+def named_clauses(episode: EpisodeView, record: Record) -> tuple[Clause, ...]:
+    """Clauses with the nouns that things really have: those of the task's own instruction, where the
+    episode's has others in their place."""
+    said = parse(episode.started.task.instruction)
+    own = parse(record.get("instruction") or episode.started.task.instruction)
+    return own if len(own) == len(said) else said
+
+
+class _Diagnosis:
+    def __init__(self, episode: EpisodeView, record: Record, success: bool) -> None:
+        self._record = record = _whole(record)
+        self._success = success
+        self._regions: list[Record] = episode.value("regions") or []
+        self._right = episode.value("right") or (0.0, 1.0)
+        self._clauses = named_clauses(episode, record)
+        self._goals = assign(self._clauses, record["goal"])
+        self._names = region_names(self._regions, record)
+        self._parts = Parts(episode, record)
+        self._choices = [(n, c) for n, turn in enumerate(episode.turns) for c in turn.proposed.choices]
+        acting = {c["clause"]: (n, c) for n, c in self._choices if c["decision"] in ("grasp", "work")}
+        self._acted = list(acting)
+        self._moves = {
+            number: self._joints(turn, choice)
+            for number, (turn, choice) in acting.items()
+            if choice["decision"] == "work"
+        }
+        self._grips = self._closings(acting)
+        held = {number: lifted(record, grips) for number, grips in self._grips.items()}
+        self._held = {number: hold for number, hold in held.items() if hold is not None}
+        self._found: dict[tuple[int, str], ev.Finding] = {}
+
+    def findings(self) -> tuple[ev.Finding, ...]:
+        for turn, choice in self._choices:
+            found = self._judge(turn, choice["clause"], choice)
+            if found is not None:
+                self._found[found.clause, found.decision] = found
+                self._hint(found)
+        return tuple(self._found.values())
+
+    def _judge(self, turn: int, number: int, choice: Choice) -> ev.Finding | None:
+        goal = self._goals[number]
+        match choice["decision"]:
+            case "which" if goal is not None:
+                return naming(number, "which", choice["region"], goal["thing"], self._names)
+            case "target" if goal is not None:
+                meant = meant_target(self._clauses[number], goal, self._record)
+                return naming(number, "target", choice["region"], meant, self._names) if meant else None
+            case "part" if goal is not None:
+                return self._part(turn, number, choice, goal)
+            case "grasp":
+                return grasp(number, self._grips[number], self._record)
+            case "work" if goal is not None:
+                return self._work(number, goal)
+            case "release" if goal is not None:
+                return self._release(number, goal)
+            case "room":
+                put = self._found.get((number, "release"))
+                return put and ev.Finding(clause=number, decision="room", good=put.good, kind=put.kind)
+            case "order":
+                return order(
+                    self._acted, len(self._clauses), self._success, self._goals, self._held, self._record
                 )
-        elif decision == "order":
-            findings.append(_order(acted, len(clauses), success))
-    return tuple(findings)
-
-
-def assign(clauses: tuple[Clause, ...], goal: list[Record]) -> list[Record | None]:
-    """The goal condition of each clause: by the words that its names share with the clause, then in order."""
-    left = list(goal)
-    found: list[Record | None] = []
-    for clause in clauses:
-        if not left:
-            found.append(None)
-            continue
-        best = max(left, key=lambda g: (_shared(clause.thing.noun, g["thing"]), -goal.index(g)))
-        left.remove(best)
-        found.append(best)
-    return found
-
-
-def _shared(noun: str, name: str) -> int:
-    words = {word for word in name.lower().split("_") if not word.isdigit()}
-    return len(words & set(noun.split()))
-
-
-def _names(regions: list[Record], record: Record) -> list[str]:
-    """What each region of the Proposer's list really is, "" for nothing."""
-    captures = record["captures"]
-    if not captures:
-        return [""] * len(regions)
-    objects = captures[0]["objects"]
-    return [object_at(objects, r["x"], r["y"], r["top"] - 0.5 * r["height"]) for r in regions]
-
-
-def _meant_target(clause: Clause, goal: Record, record: Record) -> str:
-    """The thing that a target phrase names: the goal's, or where the goal is a place beside it, the one it
-    is beside."""
-    if clause.target is None:
-        return ""
-    noun = (clause.target.whole or clause.target).noun
-    if _shared(noun, goal["target"]):
-        return str(goal["target"])
-    alike = [name for name in record["objects"] if _shared(noun, name) and name != goal["thing"]]
-    most = max((_shared(noun, name) for name in alike), default=0)
-    best = [name for name in alike if _shared(noun, name) == most]
-    if len(best) == 1:
-        return str(best[0])
-    return str(goal["target"]) if not best else ""
-
-
-def _naming(clause: int, decision: str, chosen: int, meant: str, names: list[str]) -> ev.Finding:
-    right = next((i for i, name in enumerate(names) if name == meant), -1)
-    good = 0 <= chosen < len(names) and names[chosen] == meant
-    kind = "" if good else "wrong thing" if right >= 0 else "not among your regions"
-    return ev.Finding(
-        clause=clause, decision=decision, good=good, kind=kind, region=chosen if good else right
-    )
-
-
-def _closings(grasped: dict[int, int], regions: list[Record], record: Record) -> dict[int, int]:
-    """By clause, the grip with which the hand closed for it; a clause whose thing it never reached has none.
-
-    grasped: in the order of acting, each clause's region. Where the hand closed less often than it should
-    have, each closing goes to the thing that it is nearest to, in order.
-    """
-    closings = [i for i, grip in enumerate(record["grips"]) if grip["closing"]]
-
-    def apart(pairs: Pairs) -> float:
-        tools = [record["grips"][grip]["tool"] for _, grip in pairs]
-        places = [regions[grasped[clause]] for clause, _ in pairs]
-        return sum(hypot(t[0] - p["x"], t[1] - p["y"]) for t, p in zip(tools, places, strict=True))
-
-    count = min(len(closings), len(grasped))
-    ways = [tuple(zip(clauses, closings, strict=False)) for clauses in combinations(grasped, count)]
-    best: Pairs = min(ways, key=apart)
-    return dict(best)
-
-
-def _hold(record: Record, grip: int | None) -> Record | None:
-    """What was held after a closing of the gripper."""
-    return next((hold for hold in record["holds"] if hold["grip"] == grip), None)
-
-
-def _grasp(clause: int, grip: int | None, record: Record) -> ev.Finding:
-    hold = _hold(record, grip)
-    if hold is not None and hold["lifted"] >= LIFTED:
-        return ev.Finding(clause=clause, decision="grasp", good=True)
-    if hold is not None:
-        kind = "slipped while lifting"
-    elif grip is None:
-        kind = "the hand did not get there"
-    else:
-        kind = "touched, not held" if record["grips"][grip]["touched"] else "nothing between the fingers"
-    return ev.Finding(clause=clause, decision="grasp", good=False, kind=kind)
-
-
-def _release(clause: int, hold: Record, condition: int, right: Any) -> ev.Finding | None:
-    """None where nothing was let go that could be judged."""
-    if hold["lifted"] < LIFTED:
+            case "retry":
+                return self._retry()
         return None
-    if hold["ended"] == "slipped":
-        return ev.Finding(clause=clause, decision="release", good=False, kind="slipped on the way")
-    if hold["ended"] == "held":
-        return ev.Finding(clause=clause, decision="release", good=False, kind="not let go")
-    found = next((g for g in hold["goals"] if g["condition"] == condition), None)
-    if found is None:
-        return None
-    if found["fits"]:
-        return ev.Finding(clause=clause, decision="release", good=True)
-    direction, amount = seen_from_camera(found["offset"], right)
-    return ev.Finding(
-        clause=clause,
-        decision="release",
-        good=False,
-        kind="released beside",
-        direction=direction,
-        amount=amount,
-    )
+
+    def _hint(self, found: ev.Finding) -> None:
+        """Where the right target was taken and a part of it is meant, but none was chosen: says so."""
+        number = found.clause
+        goal = self._goals[number] if number < len(self._goals) else None
+        if found.decision != "target" or not found.good or goal is None:
+            return
+        chosen = any(c["decision"] == "part" and c["clause"] == number for _, c in self._choices)
+        if not chosen and is_part(self._record, goal["region"]):
+            kind = "it belongs in or on a part of it"
+            self._found[number, "part"] = ev.Finding(
+                clause=number, decision="part", good=False, kind=kind, region=found.region
+            )
+
+    def _part(self, turn: int, number: int, choice: Choice, goal: Record) -> ev.Finding | None:
+        region = choice["region"]
+        wanted = goal["target"] or goal["thing"]
+        if not 0 <= region < len(self._names) or self._names[region] != wanted:
+            return None
+        known = self._parts.known(turn, region)
+        if not goal["target"]:
+            joints = self._parts.joints(turn, region, wanted)
+            return worked_part(number, region, choice["part"], goal, known, joints)
+        if goal["region"] not in self._record["places"]:
+            return None
+        places = self._parts.places(turn, region, wanted)
+        return target_part(number, region, choice["part"], goal, known, places)
+
+    def _joints(self, turn: int, choice: Choice) -> list[str]:
+        """Joints that move the chosen part, the nearest first."""
+        region, part = choice["region"], choice["part"]
+        if not 0 <= region < len(self._names):
+            return []
+        joints = self._parts.joints(turn, region, self._names[region])
+        return joints[part] if 0 <= part < len(joints) else []
+
+    def _work(self, number: int, goal: Record) -> ev.Finding | None:
+        joints = self._moves[number]
+        same = [other for other in self._acted if self._moves.get(other, [])[:1] == joints[:1]]
+        meant = {joint for chain in self._moves.values() for joint in chain}
+        return work(number, joints, goal, self._record, same.index(number), len(same), meant)
+
+    def _release(self, number: int, goal: Record) -> ev.Finding | None:
+        named = [self._found.get((number, decision)) for decision in ("target", "part")]
+        hold = self._held.get(number)
+        if hold is None or any(f is not None and not f.good for f in named):
+            return None
+        found = release(number, hold, self._record["goal"].index(goal), self._right)
+        if found is not None and not found.good and was_closed(hold, goal, self._record):
+            kind = "it was not open when it should be put in"
+            return ev.Finding(clause=number, decision="release", good=False, kind=kind)
+        return found
+
+    def _retry(self) -> ev.Finding:
+        first, at_last, tries = [], [], []
+        for number in self._acted:
+            if number in self._moves:
+                continue
+            grips = self._grips[number]
+            first.append(lifted(self._record, grips[:1]) is not None)
+            at_last.append(number in self._held)
+            tries.append(len(grips))
+        return retry(first, at_last, tries)
+
+    def _closings(self, acting: dict[int, tuple[int, Choice]]) -> dict[int, list[int]]:
+        """By clause, the grips with which the hand closed for it."""
+        places = {}
+        for number, (turn, choice) in acting.items():
+            known = self._parts.known(turn, choice["region"]) if choice["decision"] == "work" else []
+            at = known[choice["part"]] if known else self._regions[choice["region"]]
+            places[number] = (at["x"], at["y"])
+        grips = [i for i, grip in enumerate(self._record["grips"]) if grip["closing"]]
+        tools = [tuple(self._record["grips"][i]["tool"][:2]) for i in grips]
+        needed = {n for n, (_, c) in acting.items() if c["decision"] == "grasp"}
+        given = closings(self._acted, places, needed, tools)
+        return {clause: [grips[i] for i in own] for clause, own in given.items()}
 
 
-def seen_from_camera(offset: list[float], right: Any) -> tuple[str, str]:
-    """Direction in the scene picture and coarse amount of an offset (base frame, metres).
-
-    `right` is the direction (x, y) in the base frame that the picture shows as right; the camera looks
-    down on the table.
-    """
-    size = (right[0] ** 2 + right[1] ** 2) ** 0.5 or 1.0
-    rx, ry = right[0] / size, right[1] / size
-    across, down = offset[0] * rx + offset[1] * ry, offset[0] * ry - offset[1] * rx
-    far = max(abs(across), abs(down))
-    amount = "near" if far < NEAR else "hand" if far < HAND else "far"
-    if abs(across) >= abs(down):
-        return ("right" if across > 0 else "left"), amount
-    return ("down" if down > 0 else "up"), amount
-
-
-def _order(acted: list[int], clauses: int, success: bool) -> ev.Finding:
-    if len(acted) < clauses:
-        return ev.Finding(clause=0, decision="order", good=False, kind="a part was not tried")
-    good = success or acted == sorted(acted)
-    return ev.Finding(clause=0, decision="order", good=good, kind="" if good else "another order than said")
+def _whole(record: Record) -> Record:
+    """A record with what older ones lack."""
+    goal = [{"joints": [], **condition} for condition in record["goal"]]
+    holds = [{"open": {}, **hold} for hold in record["holds"]]
+    older: Record = {"joints": {}, "places": {}, **record}
+    return older | {"goal": goal, "holds": holds}

@@ -32,7 +32,7 @@ class Moving:
     or -1."""
 
     def __init__(
-        self, scene: Scene, names: list[str], owner: NDArray[np.intp], to_base: NDArray[np.float64]
+        self, scene: Scene, names: list[str], owner: NDArray[np.intp], to_base: NDArray[np.floating[Any]]
     ) -> None:
         self._scene, self._to_base = scene, to_base
         model = scene.model
