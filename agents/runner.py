@@ -7,6 +7,8 @@ are kept as blobs beside the ledger. Ground truth leaves here in privileged even
 
 import asyncio
 import hashlib
+import pickle
+import zlib
 from dataclasses import dataclass, replace
 
 from ..backends.sim.rollout import Played, Rollout
@@ -30,11 +32,21 @@ class _Episode:
 
 @dataclass(frozen=True)
 class _Known:
-    """What was played before, with the names of its pictures and the event that says it."""
+    """What was played before, with the names of its pictures and the event that says it. It is kept packed:
+    a long run plays tens of thousands of programs."""
 
-    played: Played
+    packed: bytes
     pictures: tuple[str, ...]
     event: str
+
+    @property
+    def played(self) -> Played:
+        found: Played = pickle.loads(zlib.decompress(self.packed))
+        return found
+
+    @staticmethod
+    def pack(played: Played) -> bytes:
+        return zlib.compress(pickle.dumps(replace(played, pictures=())), level=1)
 
 
 class Runner(Role):
@@ -96,7 +108,7 @@ class Runner(Role):
                 return
             pictures = await self._keep(played) if episode.started.purpose != "trial" else ()
             said = self._result(event, proposed.turn, played, "", pictures)
-            self._memo[key] = _Known(replace(played, pictures=()), pictures, said.id)
+            self._memo[key] = _Known(_Known.pack(played), pictures, said.id)
         else:
             played = known.played
             said = self._result(event, proposed.turn, played, known.event, known.pictures)
