@@ -11,7 +11,9 @@ places: by name
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +27,17 @@ _MOVES = 0.0005, 0.003  # m (slides) and rad (hinges) between watched steps: les
 _QUIET = 10  # watched steps without touch and movement that end a touch
 _STILL = 0.001  # m: a box that moved less is where it was
 _SAMPLES = 200  # of a joint's range, to find where a predicate holds
+
+
+@dataclass
+class _Kept:
+    """What is the same in all episodes of a scene, by joint: where its body is, for which values what holds."""
+
+    boxes: dict[str, tuple[Points, Points]] = field(default_factory=dict)
+    ranges: dict[tuple[str, Condition], list[float] | None] = field(default_factory=dict)
+
+
+_KEPT: WeakKeyDictionary[Scene, _Kept] = WeakKeyDictionary()
 
 
 class Moving:
@@ -50,10 +63,12 @@ class Moving:
         self._places = {name: model.site(name).id for name in sites if scene.owner(name) in names}
         self._values = [self._value(joint) for joint in self._joints]
         self._open: list[Record | None] = [None] * len(self._joints)
+        kept = _KEPT.setdefault(scene, _Kept())
         for joint, name in zip(self._joints, self._names, strict=True):
-            if name not in scene.joint_boxes:
-                scene.joint_boxes[name] = body_box(model, scene.data, int(model.jnt_bodyid[joint]))
-        self._boxes = [scene.joint_boxes[name] for name in self._names]
+            if name not in kept.boxes:
+                kept.boxes[name] = body_box(model, scene.data, int(model.jnt_bodyid[joint]))
+        self._boxes = [kept.boxes[name] for name in self._names]
+        self._ranges = kept.ranges
         self.joints: Record = {
             name: self._entry(index, names[owner[model.jnt_bodyid[joint]]])
             for index, (name, joint) in enumerate(zip(self._names, self._joints, strict=True))
@@ -158,7 +173,7 @@ class Moving:
         """Between which values of a joint the condition holds; None if it does not depend on the joint."""
         scene = self._scene
         key = (self._names[index], condition)
-        if key not in scene.ranges:
+        if key not in self._ranges:
             joint = self._joints[index]
             address = scene.model.jnt_qposadr[joint]
             now, (low, high) = scene.data.qpos[address], scene.model.jnt_range[joint]
@@ -169,11 +184,11 @@ class Moving:
 
             values = np.linspace(low, high, _SAMPLES)
             held = [k for k, value in enumerate(values) if holds(value)]
-            scene.ranges[key] = None
+            self._ranges[key] = None
             if 0 < len(held) < len(values):
                 first, last = held[0], held[-1]
                 beyond = 0.2 * (high - low)  # joints give a little at their stops
-                scene.ranges[key] = [
+                self._ranges[key] = [
                     round(float(edge), 5)
                     for edge in (
                         _edge(holds, values[first - 1], values[first]) if first else low - beyond,
@@ -184,7 +199,7 @@ class Moving:
                 ]
             scene.data.qpos[address] = now
             scene.holds(condition)  # a stove's predicate also lights its burner
-        return scene.ranges[key]
+        return self._ranges[key]
 
     def _value(self, joint: int) -> float:
         return float(self._scene.data.qpos[self._scene.model.jnt_qposadr[joint]])

@@ -3,21 +3,24 @@
 The record is plain data (JSON), lengths in metres in the robot's base frame. Nothing of it may reach a
 program. A box is {centre, half (extents), rotation (3×3, row by row)}.
 
+instruction: as the task has it
 goal: the conditions, in order
-    predicate; thing, target (names of objects); region (of the target, or ""); held (at the end);
-    ever (at any watched step)
+    predicate; thing, target (names of objects); region (of the target, or of the thing where there is no
+    target; or ""); joints (names of those that a condition of one thing is about, or that carry the region);
+    held (at the end); ever (at any watched step)
 objects: by name
     kind; fixed; start, end (boxes)
-joints: drawers, doors and knobs, by name
-    object; start, end, low, high
+joints, places: see moving.py
 captures: one for each picture, in order
-    frame; camera; objects (by name: a box with pixels [u0, v0, u1, v1], or null outside the picture)
+    frame; camera; objects (by name: a box with pixels [u0, v0, u1, v1], or null outside the picture); moved
+    (joints, places: boxes of those that are not where they were at the start)
 grips: one for each closing or opening of a gripper, in order
-    arm; closing; tool; width; between (objects that every finger touches); touched (objects that the hand
-    touched since its last grip)
+    arm; step (how many were watched before); closing; tool; width; between (objects that every finger
+    touches); touched (objects that the hand touched since its last grip)
 holds: one for each time that a hand held a thing, in order
     arm; thing; grip (index of the closing); lifted (highest rise); ended ("held", "released" or "slipped");
-    tool (where it was let go); rest (its centre afterwards, or null); goals (one for each condition with
+    tool (where it was let go), freed (the step then, or null); open (value of the joints that carry a goal's
+    region, then, by name); rest (its centre afterwards, or null); goals (one for each condition with
     a target: condition, its index; offset, rest minus the target's centre; fits, whether the condition
     holds for this thing)
 """
@@ -28,9 +31,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .limb import Limb
+from .moving import Moving, plain
 from .scene import Scene
 from .shapes import Points, box_corners, subtree
-from .suites import SimTask
+from .suites import Condition, SimTask
 
 Record = dict[str, Any]
 FAR = 3.0  # m: what is farther is not in the scene; robosuite drops what a task does not need there
@@ -52,7 +56,7 @@ class _Hand:
 
     @property
     def place(self) -> list[float]:
-        return _plain(self.limb.tool[:3, 3])
+        return plain(self.limb.tool[:3, 3])
 
 
 class Recorder:
@@ -72,6 +76,9 @@ class Recorder:
         for index, name in enumerate(self._names):
             self._owner[subtree(scene.model, scene.objects[name])] = index
         self._ever = [False] * len(task.goal)
+        self._step = 0
+        self._moving = Moving(scene, self._names, self._owner, self._to_base)
+        self._joints = [self._about(condition) for condition in task.goal]
         self.success = False
         self._record: Record = {
             "objects": {
@@ -82,7 +89,8 @@ class Recorder:
                 }
                 for name in self._names
             },
-            "joints": self._joints("start", {}),
+            "joints": self._moving.joints,
+            "places": self._moving.places,
             "captures": [],
             "grips": [],
             "holds": [],
@@ -95,9 +103,9 @@ class Recorder:
         middle, half = self._boxes[name]
         position = self._to_base[:3, :3] @ self._scene.data.xpos[body] + self._to_base[:3, 3]
         return {
-            "centre": _plain(position + rotation @ middle),
-            "half": _plain(half),
-            "rotation": _plain(rotation.ravel()),
+            "centre": plain(position + rotation @ middle),
+            "half": plain(half),
+            "rotation": plain(rotation.ravel()),
         }
 
     def watch(self) -> None:
@@ -106,11 +114,15 @@ class Recorder:
             held = [self._scene.holds(condition) for condition in self._task.goal]
             self._ever = [before or now for before, now in zip(self._ever, held, strict=True)]
             self.success = all(held)
-        for hand in self._hands.values():
-            self._follow(hand)
+        self._step += 1
+        pairs = {name: self._pairs(hand) for name, hand in self._hands.items()}
+        for name, hand in self._hands.items():
+            self._follow(hand, pairs[name])
+        touched = {int(body) for bodies in pairs.values() for body in bodies[:, 1]}
+        self._moving.watch(self._step, touched, self._fingered(pairs))
 
-    def _follow(self, hand: _Hand) -> None:
-        touching, between = self._contacts(hand)
+    def _follow(self, hand: _Hand, pairs: NDArray[np.intp]) -> None:
+        touching, between = self._contacts(hand, pairs)
         hand.touched |= touching
         if hand.hold is not None:
             thing = hand.hold["thing"]
@@ -130,10 +142,11 @@ class Recorder:
         """An arm's fingers have closed or opened."""
         hand = self._hands[arm]
         self._rested(hand)
-        touching, between = self._contacts(hand)
+        touching, between = self._contacts(hand, self._pairs(hand))
         self._record["grips"].append(
             {
                 "arm": arm,
+                "step": self._step,
                 "closing": closing,
                 "tool": hand.place,
                 "width": round(hand.limb.width, 4),
@@ -153,6 +166,8 @@ class Recorder:
                 "lifted": 0.0,
                 "ended": "held",
                 "tool": hand.place,
+                "freed": None,
+                "open": {},
                 "rest": None,
                 "goals": [],
             }
@@ -175,7 +190,9 @@ class Recorder:
             corners = box_corners(np.zeros(3), np.array(box["half"])) @ np.reshape(box["rotation"], (3, 3)).T
             seen = (corners + box["centre"]) @ to_camera[:3, :3].T + to_camera[:3, 3]
             objects[name] = box | {"pixels": _pixels(seen, intrinsics, size)}
-        self._record["captures"].append({"frame": frame, "camera": camera, "objects": objects})
+        self._record["captures"].append(
+            {"frame": frame, "camera": camera, "objects": objects, "moved": self._moving.moved()}
+        )
 
     def record(self) -> Record:
         """The record as of now."""
@@ -188,15 +205,17 @@ class Recorder:
                 "thing": self._thing(condition[1]),
                 "target": self._thing(condition[2]) if len(condition) > 2 else "",
                 "region": next((name for name in condition[1:] if name not in self._boxes), ""),
+                "joints": joints,
                 "held": self._scene.holds(condition),
                 "ever": ever,
             }
-            for condition, ever in zip(self._task.goal, self._ever, strict=True)
+            for condition, ever, joints in zip(self._task.goal, self._ever, self._joints, strict=True)
         ]
-        self._joints("end", self._record["joints"])
+        self._moving.end()
         for name in self._names:
             self._record["objects"][name]["end"] = self.box(name)
-        return {"goal": goal, "fixture_seed": self._scene.seed} | self._record
+        about = {"instruction": self._task.instruction, "goal": goal, "fixture_seed": self._scene.seed}
+        return about | self._record
 
     def settled(self) -> None:
         """The scene has come to rest at the end of the episode."""
@@ -205,7 +224,12 @@ class Recorder:
 
     def _let_go(self, hand: _Hand, how: str) -> None:
         assert hand.hold is not None
-        hand.hold |= {"ended": how, "tool": hand.place}
+        carriers = {name for condition, names in zip(self._task.goal, self._joints, strict=True)
+                    for name in names if len(condition) > 2}  # fmt: skip
+        hand.hold |= {
+            "ended": how, "tool": hand.place, "freed": self._step,
+            "open": {name: self._moving.value(name) for name in sorted(carriers)},
+        }  # fmt: skip
         hand.falling, hand.hold = (hand.hold, 0), None
 
     def _rested(self, hand: _Hand) -> None:
@@ -214,29 +238,46 @@ class Recorder:
             return
         hold, hand.falling = hand.falling[0], None
         rest = self._centre(hold["thing"])
-        hold["rest"] = _plain(rest)
+        hold["rest"] = plain(rest)
         for index, condition in enumerate(self._task.goal):
             if len(condition) > 2 and hold["thing"] != self._thing(condition[2]):
                 hold["goals"].append(
                     {
                         "condition": index,
-                        "offset": _plain(rest - self._place(condition[2])),
+                        "offset": plain(rest - self._place(condition[2])),
                         "fits": self._scene.holds((condition[0], hold["thing"], *condition[2:])),
                     }
                 )
 
-    def _contacts(self, hand: _Hand) -> tuple[set[str], set[str]]:
-        """Names of the things that a hand touches, and of those that every finger touches."""
-        data, fingers = self._scene.data, hand.limb.arm.finger_bodies
-        bodies = self._scene.model.geom_bodyid[data.contact.geom[: data.ncon]]
+    def _pairs(self, hand: _Hand) -> NDArray[np.intp]:
+        """n×2: bodies of a hand with the bodies of things that they touch."""
+        data = self._scene.data
+        bodies: NDArray[np.intp] = self._scene.model.geom_bodyid[data.contact.geom[: data.ncon]]
         bodies = np.concatenate([bodies, bodies[:, ::-1]])
-        bodies = bodies[hand.own[bodies[:, 0]] & (self._owner[bodies[:, 1]] >= 0)]
-        if not len(bodies):
+        return bodies[hand.own[bodies[:, 0]] & (self._owner[bodies[:, 1]] >= 0)]
+
+    def _fingered(self, pairs: dict[str, NDArray[np.intp]]) -> set[int]:
+        """Bodies of things that fingers touch."""
+        fingers = {name: frozenset().union(*h.limb.arm.finger_bodies) for name, h in self._hands.items()}
+        return {int(body) for name, found in pairs.items() for own, body in found if own in fingers[name]}
+
+    def _contacts(self, hand: _Hand, pairs: NDArray[np.intp]) -> tuple[set[str], set[str]]:
+        """Names of the things that a hand touches, and of those that every finger touches."""
+        if not len(pairs):
             return set(), set()
-        things = self._owner[bodies[:, 1]]
-        touched = [set(things[[body in finger for body in bodies[:, 0]]].tolist()) for finger in fingers]
+        fingers, things = hand.limb.arm.finger_bodies, self._owner[pairs[:, 1]]
+        touched = [set(things[[body in finger for body in pairs[:, 0]]].tolist()) for finger in fingers]
         between = set.intersection(*touched) if touched else set()
         return {self._names[k] for k in things}, {self._names[k] for k in between}
+
+    def _about(self, condition: Condition) -> list[str]:
+        """Joints that a condition depends on."""
+        if len(condition) == 2:
+            return self._moving.ask(condition)
+        carrier = self._moving.carrier(condition[2])
+        if carrier:
+            self._moving.ask(("close", condition[2]))
+        return [carrier] if carrier else []
 
     def _centre(self, name: str) -> Points:
         return np.array(self.box(name)["centre"])
@@ -257,17 +298,6 @@ class Recorder:
             return 0.0
         start = self._scene.model.jnt_dofadr[joint]
         return float(np.abs(self._scene.data.qvel[start : start + 3]).max())
-
-    def _joints(self, moment: str, joints: Record) -> Record:
-        model, data = self._scene.model, self._scene.data
-        for joint in range(model.njnt):
-            owner = self._owner[model.jnt_bodyid[joint]]
-            if owner >= 0 and model.jnt_type[joint] >= 2:  # slides and hinges
-                low, high = (round(float(limit), 4) for limit in model.jnt_range[joint])
-                entry = {"object": self._names[owner], "low": low, "high": high}
-                value = round(float(data.qpos[model.jnt_qposadr[joint]]), 4)
-                joints.setdefault(model.joint(joint).name, entry)[moment] = value
-        return joints
 
 
 def object_at(objects: Record, x: float, y: float, z: float, margin: float = 0.03) -> str:
@@ -301,7 +331,3 @@ def _pixels(seen: Points, intrinsics: NDArray[np.float64], size: tuple[int, int]
     u0, u1 = np.clip([u.min(), u.max()], 0, size[0] - 1)
     v0, v1 = np.clip([v.min(), v.max()], 0, size[1] - 1)
     return [round(float(value)) for value in (u0, v0, u1, v1)] if u0 < u1 and v0 < v1 else None
-
-
-def _plain(values: NDArray[np.float64]) -> list[float]:
-    return [round(float(value), 4) for value in values]
