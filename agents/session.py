@@ -27,7 +27,7 @@ from .roles import make_role
 from .trainer import Trainer
 
 Report = Callable[[Progress], None]
-SECONDS_AN_EPISODE = 1.5  # core-seconds, seen on two cores without a GPU
+SECONDS_AN_EPISODE = 3.0  # core-seconds, seen on two shared cores without a GPU
 QUIET_SECONDS = 30.0  # without an event before the trainer says whom it waits for
 
 

@@ -1,5 +1,7 @@
 """The project's files: what the README says exists, versions are pinned, set-up says what is missing."""
 
+import importlib.util
+import json
 import os
 import re
 import shlex
@@ -13,12 +15,18 @@ import click
 import pytest
 from signed_run import write_run
 
+from skill2real.agents.benchmarks import groups, resolve, subset
 from skill2real.agents.config import load
 from skill2real.agents.verification import export
 from skill2real.cli import cli
 from skill2real.ledger.note import SigningKey
 
 ROOT = Path(__file__).parents[1]
+spec = importlib.util.spec_from_file_location("table", ROOT / "benchmarks" / "table.py")
+assert spec is not None
+assert spec.loader is not None
+table = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(table)
 README = (ROOT / "README.md").read_text()
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
@@ -127,6 +135,37 @@ def test_every_package_is_installed() -> None:
         for path in (ROOT / top).rglob("__init__.py")
     }
     assert listed == there | {"skill2real"}
+
+
+def test_the_results_in_the_readme_are_those_of_the_committed_files() -> None:
+    assert table.written(README, table.tables(table.load())) == README
+
+
+def test_the_categories_in_the_readme_have_as_many_tasks_as_it_says() -> None:
+    found = {name: len(tasks) for name, tasks in groups("libero_90", resolve("libero_90")).items()}
+    said = dict(re.findall(rf"^\| ({'|'.join(found)}) \| .* \| (\d+) \|$", README, re.MULTILINE))
+    assert {name: int(count) for name, count in said.items()} == found
+    assert f"\n{len(subset())} tasks, chosen by their words alone" in README
+
+
+def test_the_table_tells_results_from_what_was_not_run(tmp_path: Path) -> None:
+    score = {"episodes": 400, "successes": 226, "settled": 211, "interval": [0.516, 0.613]}
+    groups = {"instruction perturbation": score, "position perturbation": {**score, "successes": 100}}
+    record = {
+        "results": [{"arm": "both", **score, "groups": groups}],
+        "failures": {"both": {"grasp: slipped": 3}},
+    }
+    (tmp_path / "pro_long.json").write_text(json.dumps(record))
+    evaluations = [{"benchmark": "pro_long", "results": [score]}]
+    for seed in (1, 2):
+        control = {"control": f"seed-{seed}", "what": "spread", "evaluations": evaluations}
+        (tmp_path / f"control-seed-{seed}.json").write_text(json.dumps(control))
+    text = table.tables(table.load(tmp_path))
+    assert "56.5% (52–61), 226 of 400; at rest 211" in text
+    assert "position perturbation | 25.0%" in text
+    assert "LIBERO-90 | not run yet" in text
+    assert "3 × grasp: slipped" in text
+    assert "**2 independent runs** | mean, lowest to highest |  | 56.5% (56.5 to 56.5)" in text
 
 
 def stub(folder: Path, name: str, text: str) -> None:
