@@ -61,16 +61,17 @@ DIRECTIONS = (
 def find_faces(skin: Skin, frame: Array) -> Iterator[Face]:
     """Flat pieces that face along the last row of `frame`, the outermost first."""
     facing = skin.normals @ frame[2] > 0.9
-    local = skin.points[facing] @ frame.T
-    if len(local) < 30:
-        return
+    every = skin.points @ frame.T
+    local = every[facing]
     for offset in peaks(local[:, 2], 0.5 * _LEAST_FACE)[::-1]:
         flat = local[np.abs(local[:, 2] - offset) < _ON]
         raster = Grid.around(flat, CELL)
-        figure = grid.close(raster.occupied(flat), 2)
-        count, labels = grid.components(figure)
+        bare = raster.occupied(flat)
+        # what stands out may cut a face in two
+        over = every[(every[:, 2] > offset) & (every[:, 2] < offset + _MOST_DEPTH)]
+        count, labels = grid.components(grid.close(bare | raster.occupied(over), 2))
         for label in range(1, count + 1):
-            one = (labels == label).astype(np.uint8)
+            one = grid.close(bare & (labels == label), 2)
             if one.sum() * CELL**2 >= _LEAST_FACE:
                 yield Face(frame, offset, raster, grid.hull(one))
 
@@ -110,7 +111,9 @@ def _on(skin: Skin, face: Face) -> Iterator[Bump]:
         if not _stands_in(face, (labels == label).astype(np.uint8)):
             continue
         plan = geometry.smallest_rectangle(mine[:, :2], 0.01)
-        if plan.length < _LEAST_LENGTH or plan.length > 0.8 * max(size) or plan.width > 0.8 * min(size):
+        # a ridge may reach over the whole face
+        limit = 1.2 if plan.width < 0.5 * min(size) else 0.8
+        if not _LEAST_LENGTH < plan.length < limit * max(size) or plan.width > 0.8 * min(size):
             continue
         axis = np.array([np.cos(plan.yaw), np.sin(plan.yaw), 0.0])
         middle = face.offset + depth - min(plan.width, depth) / 2
@@ -134,4 +137,4 @@ def _extent(figure: Cells) -> tuple[float, float]:
 def _stands_in(face: Face, raised: Cells) -> bool:
     """Whether the face goes on round about it: else it is the face's frame, or a wall at its edge."""
     ring = (grid.grow(raised, 3) > 0) & (grid.grow(raised, 1) == 0)
-    return bool((face.figure[ring] > 0).mean() > 0.7) if ring.any() else False
+    return bool((face.figure[ring] > 0).mean() > 0.55) if ring.any() else False

@@ -5,6 +5,7 @@ import numpy as np
 from ..geometry import Array
 from .faces import Bump, find_bumps
 from .feature import Feature, Skin, skin
+from .leaves import Leaf, find_leaves
 from .measuring import Body
 from .rooms import Room, find_rooms
 from .segmenting import Piece
@@ -17,7 +18,9 @@ def find_parts(pieces: list[Piece], body: Body) -> list[Feature]:
     if surface is None:
         return []
     found = [_bump(surface, body, bump) for bump in find_bumps(surface)]
-    found += [_room(surface, body, room) for room in find_rooms(surface)]
+    rooms = find_rooms(surface)
+    found += [_room(surface, body, room) for room in rooms]
+    found += [_leaf(surface, body, leaf) for leaf in find_leaves(surface, rooms)]
     return sorted(found, key=lambda feature: tuple(np.round(feature.centre[[2, 1, 0]], 3)))
 
 
@@ -51,6 +54,22 @@ def _room(surface: Skin, body: Body, room: Room) -> Feature:
         room.width,
         room.depth,
         *_place(surface, room.centre + np.array([0.0, 0.0, rise]), room.outward),
+    )
+
+
+def _leaf(surface: Skin, body: Body, leaf: Leaf) -> Feature:
+    return Feature(
+        "leaf",
+        body,
+        surface.to_base(leaf.cloud),
+        surface.to_base(leaf.centre),
+        surface.to_base(leaf.outward),
+        surface.to_base(leaf.axis),
+        leaf.length,
+        leaf.width,
+        leaf.depth,
+        *_place(surface, leaf.centre, leaf.outward),
+        None if leaf.hinge is None else surface.to_base(leaf.hinge),
     )
 
 

@@ -1,5 +1,6 @@
 """Level surfaces of a thing and the room over them: tops, boards, compartments, drawers, ovens."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -59,7 +60,7 @@ def find_rooms(skin: Skin) -> list[Room]:
         for floor, roofed in columns.floors(height, own):
             if not own and not roofed:
                 continue  # what the thing stands on, beside it
-            room = columns.room(floor, height, roofed)
+            room = columns.room(floor, height, roofed, own)
             same = [r for r in found if _same(r, room)]
             if room.area > max([r.area for r in same], default=0.0):
                 found = [r for r in found if not any(r is s for s in same)] + [room]
@@ -86,7 +87,8 @@ class _Columns:
         self.skin = skin
         self.raster = Grid.around(skin.points, CELL)
         self.outline = grid.hull(self.raster.occupied(skin.points))
-        self.highest = self.raster.highest(np.concatenate([skin.points, skin.around]))
+        seen = np.concatenate([skin.points, skin.around])
+        self.highest = self.raster.highest(seen)
 
     def floors(self, height: float, own: bool) -> Iterator[tuple[Cells, bool]]:
         """Connected level figures at a height, and whether something is over them."""
@@ -109,12 +111,15 @@ class _Columns:
                 if one.sum() * CELL**2 >= area and wide >= half:
                     yield one, roofed
 
-    def room(self, floor: Cells, height: float, roofed: bool) -> Room:
-        wall = self._wall_tops(height)
+    def room(self, floor: Cells, height: float, roofed: bool, own: bool) -> Room:
+        wall = self._wall_tops(height, roofed)
         back, front = self._side(floor, wall, height, 0, -1), self._side(floor, wall, height, 0, 1)
         right, left = self._side(floor, wall, height, 1, -1), self._side(floor, wall, height, 1, 1)
         x0, x1, y0, y1 = back.edge, front.edge, right.edge, left.edge
         sides = (back, front, right, left)
+        if roofed and own:
+            # away from where it opens, it is taken to go on unseen as far as its roof, or a wall, reaches
+            x0, x1, y0, y1 = self._under(floor, height, sides)
         walls = [side for side in sides if side.blocked > 0.5]
         area = float(floor.sum()) * CELL**2
         i, j = self.raster.index(self.skin.points)
@@ -144,14 +149,39 @@ class _Columns:
                 return Room("hollow", cloud, centre, UP, axis, length, width, deep, area)
         return Room("level", cloud, centre, UP, axis, length, width, free, area)
 
+    def _under(self, floor: Cells, height: float, sides: tuple[_Side, ...]) -> list[float]:
+        """Ends of a floor along x and y, low and high, where it goes on unseen under a roof."""
+        roof = grid.close(self._between(height + _ROOF, np.inf), 2)
+        free = (roof > 0) & (self._wall_tops(height, True) == -np.inf)
+        i, j = np.nonzero(floor)
+        ends = []
+        for k in range(4):
+            axis, sign = k // 2, 2 * (k % 2) - 1
+            lines = free[:, j.min() : j.max() + 1] if axis == 0 else free[i.min() : i.max() + 1].T
+            good = lines.mean(axis=1) > 0.5
+            last = int((i, j)[axis].max() if sign > 0 else (i, j)[axis].min())
+            while 0 < last + sign < len(good) - 1 and good[last + sign]:
+                last += sign
+            origin = self.raster.x0 if axis == 0 else self.raster.y0
+            ends.append(origin + (last + (1 if sign > 0 else 0)) * CELL)
+        hidden = [abs(end - side.edge) for end, side in zip(ends, sides, strict=True)]
+        opening = int(
+            np.argmin([math.inf if s.blocked > 0.5 else h for s, h in zip(sides, hidden, strict=True)])
+        )
+        return [
+            side.edge if side.blocked > 0.5 or k == opening else end
+            for k, (side, end) in enumerate(zip(sides, ends, strict=True))
+        ]
+
     def _between(self, low: float, high: float) -> Cells:
         z = self.skin.points[:, 2]
         chosen = self.skin.points[(z > low) & (z < high)]
         return self.raster.occupied(chosen)
 
-    def _wall_tops(self, height: float) -> Array:
-        """For each cell that has something just over a height, the highest point there; else -inf."""
-        wall = self._between(height + _WALL, height + _WALL_BAND) > 0
+    def _wall_tops(self, height: float, roofed: bool) -> Array:
+        """For each cell that has something over a height (under a roof: just over it), the highest point
+        there; else -inf."""
+        wall = self._between(height + _WALL, height + _WALL_BAND if roofed else np.inf) > 0
         return np.where(wall, self.raster.highest(self.skin.points), -np.inf)
 
     def _free(self, floor: Cells, height: float) -> float:

@@ -7,7 +7,7 @@ import math
 def look_from(shape: Shape, direction: Vec, others: list[Shape]) -> list[View]:
     """What the wrist camera sees of a thing along a direction; nothing where the hand has no way there."""
     reach = 0.5 * math.hypot(shape.length, shape.width)
-    pose = compile_view(Point(shape.x, shape.y, shape.bottom + 0.6 * shape.height), reach + 0.3, direction)
+    pose = compile_view(Point(shape.x, shape.y, shape.bottom + 0.5 * shape.height), reach + 0.3, direction)
     near = [s.top for s in others if math.hypot(s.x - pose.x, s.y - pose.y) < 0.5 * s.length + 0.14]
     if not pose.ok or pose.z < max([describe_workspace().table + 0.06] + [top + 0.04 for top in near]):
         return []
@@ -15,7 +15,7 @@ def look_from(shape: Shape, direction: Vec, others: list[Shape]) -> list[View]:
     now = read_robot().pose
     up = offset_pose(now, dz=max(0.0, high - now.z))
     over = offset_pose(pose, dz=max(0.0, high - pose.z))
-    if move_to([up, over, pose], speed=1.0, tolerance=0.03).ok:
+    if move_to([up, over, pose], speed=1.0, tolerance=0.03).ok or move_to(pose, tolerance=0.05).ok:
         return [capture("wrist")]
     return []
 
@@ -27,13 +27,15 @@ def seen_in(views: list[View], region: Region, shape: Shape) -> list[Region]:
 
 
 def study(region: Region, shape: Shape) -> Shape:
-    """Measures a thing from its sides too."""
+    """Measures a thing from above and from its sides too."""
     whole = measure_region(seen_in(views, region, shape))
     sides: list[View] = []
-    for direction in [(0.0, 1.0, -0.7), (0.0, -1.0, -0.7), (1.0, 0.0, -0.7), (-1.0, 0.0, -0.7)]:
-        sides += look_from(whole, direction, shapes + [whole])
+    for direction in DIRECTIONS:
+        if len(sides) < 4:
+            sides += look_from(whole, direction, shapes + [whole])
+            whole = measure_region(seen_in(views + sides, region, whole))
     go_home()
-    return measure_region(seen_in(views + sides, region, whole))
+    return whole
 
 
 def listed(shape: Shape) -> list[dict[str, object]]:
@@ -43,11 +45,15 @@ def listed(shape: Shape) -> list[dict[str, object]]:
              "hinge": [p.hinge.x, p.hinge.y, p.hinge.z] if p.hinge.ok else None} for p in shape.parts]
 '''
 
+# From above, then past each side of what is seen from the base, steep enough for the hand to stay over things.
+DIRECTIONS = ((0.0, 0.0, -1.0), (0.0, 1.0, -0.7), (0.0, -1.0, -0.7), (1.0, 0.0, -0.7), (-1.0, 0.0, -0.7))
+
 
 def study(region: int) -> str:
     """The program for one region of the look. Keeps `studied<region>`: its Shape with parts."""
     name = f"studied{region}"
     return (
-        f"{STUDY}\n\n{name} = study(regions[{region}], shapes[{region}])\n"
+        f"DIRECTIONS: list[Vec] = {list(DIRECTIONS)!r}\n{STUDY}\n\n"
+        f"{name} = study(regions[{region}], shapes[{region}])\n"
         f'{{"parts": {{"{region}": listed({name})}}}}\n'
     )
