@@ -256,7 +256,8 @@ class Operations(Protocol):
 
     def find_regions(self, view: View, within: Box | None = None, above: float = 0.008) -> list[Region]:
         """Separate things that rise above the table by more than `above`, nearest the picture's top first.
-        Empty: nothing there. A failed view gives one failed region."""
+        above 0: flat patches on the table that differ from it in colour. Empty: nothing there. A failed view
+        gives one failed region."""
         ...
 
     def segment(self, view: View, where: Box | Point | Region | Shape) -> Region:

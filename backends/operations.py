@@ -30,7 +30,7 @@ from .device import Device, Facts, Frame, Motion
 from .geometry import Array
 from .grasping import Gripper
 from .handles import Grasp, position, proper, to_matrix, to_plan, to_pose, to_region, to_shape, vec
-from .perception import appearance, matching, measuring, parts, segmenting, support
+from .perception import appearance, flat, matching, measuring, parts, segmenting, support
 from .perception.feature import Feature
 from .perception.measuring import Body
 from .perception.scene import Scene
@@ -107,7 +107,7 @@ class CellOperations:
         if not view.ok:
             return [failed(Region, view.reason)]
         sight = cast(Sight, view._host)
-        if not _in(above, (0.002, 0.5)):
+        if not (above == 0.0 or _in(above, (0.002, 0.5))):
             return [failed(Region, "bad_argument")]
         mask = None
         if within is not None:
@@ -116,7 +116,8 @@ class CellOperations:
                 return [failed(Region, "bad_argument")]
             mask = np.zeros(sight.seen.shape, dtype=bool)
             mask[part[1] : part[3], part[0] : part[2]] = True
-        regions = [to_region(piece) for piece in segmenting.find_pieces(sight, above, mask)]
+        found = segmenting.find_pieces(sight, above, mask) if above else flat.find_patches(sight, mask)
+        regions = [to_region(piece) for piece in found]
         return sorted(regions, key=lambda r: (r.box.v0, r.box.u0))
 
     def segment(self, view: View, where: Box | Point | Region | Shape) -> Region:

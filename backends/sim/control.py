@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..device import Motion, Stop
 from . import trajectory
-from .kinematics import Joints
+from .kinematics import Joints, rotation_vector
 from .library import load
 from .limb import Limb
 from .trajectory import Trajectory
@@ -27,19 +27,25 @@ _LONGEST = 40.0  # s, of one motion
 _STALL = 0.002  # m/s
 _PRESS_GAIN = 0.002  # m/s per newton missing
 _PRESS_REACH = 0.03  # m, largest shift to keep pressing
+_LEVEL_GAIN, _LEVEL_REACH = 20.0, 0.05  # 1/s; m and rad, largest correction of what pressing bends
 
 
 class _Way:
-    """One arm on its trajectory. pushed: how far it goes beyond it to keep pressing, m. largest: the
-    strongest change of force felt."""
+    """One arm on its trajectory. pushed: how far it goes beyond it to keep pressing, m. bent: what is added
+    to the tool's place (3) and direction (3) against the yielding of an arm that presses. largest: the
+    strongest force felt."""
 
     def __init__(self, limb: Limb, path: Trajectory, press: float) -> None:
         self.limb, self.path, self.press = limb, path, press
         self.still, self.largest, self.pushed = limb.force, 0.0, 0.0
+        self.bent = np.zeros(6)
         self.carrying = limb.holding
 
     def feel(self) -> float:
-        felt = float(np.linalg.norm(self.limb.force - self.still))
+        """What pushes since the motion began: coming free of something that pushed before is none, nor is
+        the load in the hand."""
+        force = self.limb.force
+        felt = float(min(np.linalg.norm(force - self.still), np.linalg.norm(force)))
         self.largest = max(self.largest, felt)
         return felt
 
@@ -164,12 +170,18 @@ class Control:
         if not way.press:
             return np.zeros_like(joints)
         limb = way.limb
-        approach = limb.kinematics.tool(joints)[:3, 2]
+        wanted, tool = limb.kinematics.tool(joints), limb.tool
+        approach = wanted[:3, 2]
         missing = way.press + float(limb.force @ approach)  # the table pushes back against the approach
         way.pushed = float(
             np.clip(way.pushed + _PRESS_GAIN * self.tick * missing, -_PRESS_REACH, _PRESS_REACH)
         )
-        twist = np.concatenate([approach * way.pushed, np.zeros(3)])
+        aside = wanted[:3, 3] - tool[:3, 3]
+        aside -= approach * (approach @ aside)
+        turned = rotation_vector(wanted[:3, :3] @ tool[:3, :3].T)
+        bent = way.bent + _LEVEL_GAIN * self.tick * np.concatenate([aside, turned])
+        way.bent = np.clip(bent, -_LEVEL_REACH, _LEVEL_REACH)
+        twist = way.bent + np.concatenate([approach * way.pushed, np.zeros(3)])
         jacobian = limb.kinematics.jacobian(joints)
         shift: Joints = jacobian.T @ np.linalg.solve(jacobian @ jacobian.T + 1e-4 * np.eye(6), twist)
         return shift

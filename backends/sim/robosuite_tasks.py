@@ -15,7 +15,8 @@ SEEDS = 1000  # initial states offered for each task
 class RobosuiteTask:
     """name: short and unique. goal: what the environment's check stands for. fixed: bodies that are targets.
     environment: its name in robosuite, "" for the same. arms: how many. stacked: a thing, and another that
-    stands on it at the start."""
+    stands on it at the start. camera: where the scene camera stands in the world, where robosuite's own place
+    does not show the table."""
 
     name: str
     instruction: str
@@ -24,6 +25,7 @@ class RobosuiteTask:
     environment: str = ""
     arms: int = 1
     stacked: tuple[str, str] | None = None
+    camera: tuple[float, float, float] | None = None
 
 
 _PEGS, _BINS = ("peg1", "peg2"), ("bin1", "bin2")
@@ -59,5 +61,6 @@ TASKS = (
         "lift the hammer and hand it over to the other arm",
         (("handed", "hammer"),),
         arms=2,
+        camera=(1.5, 0.0, 2.5),
     ),
 )

@@ -51,6 +51,8 @@ class Scene:
             self.env.visualize(vis_settings=dict.fromkeys(self.env._visualizations, False))
         self.model: Any = self.env.sim.model._model
         self.data: Any = self.env.sim.data._data
+        if not self.libero and (camera := _robosuite(task).camera):
+            self.model.cam_pos[self.model.camera("agentview").id] = camera
         self._pristine = {name: getattr(self.model, name).copy() for name in _PLACED}
         self._mujoco.mj_forward(self.model, self.data)
         self.arms, self.kinematics = _arms(self.env.robots, self.model, self.data)
