@@ -7,14 +7,15 @@ Proposer could see (numbers of regions, parts of the instruction, counts) passes
 import re
 from collections.abc import Iterator
 from itertools import combinations
-from math import dist
+from math import dist, pi
 from typing import Any
 
 UNITS = {
     "m": 1.0, "metre": 1.0, "meter": 1.0, "dm": 0.1, "cm": 0.01, "centimetre": 0.01, "centimeter": 0.01,
     "mm": 0.001,
     "millimetre": 0.001, "millimeter": 0.001, "inch": 0.0254, "in": 0.0254, "foot": 0.3048, "feet": 0.3048,
-}  # fmt: skip
+    "radian": 1.0, "rad": 1.0, "degree": pi / 180, "deg": pi / 180,
+}  # fmt: skip  # angles stand beside lengths: the record holds both as plain numbers
 WORDS = {
     name: value
     for value, name in enumerate(
@@ -66,6 +67,8 @@ _NUMBER = re.compile(rf"(?<![\w.])([-+−]?\d+(?:[.,]\d+)?(?:e[-+]?\d+)?)\s*({_U
 _SPELLED = re.compile(
     rf"\b((?:(?:{'|'.join(WORDS)}|point|hundred|minus)[\s-]*)+)\s*({_UNIT})\b", re.IGNORECASE
 )
+_SHARE = re.compile(r"\b\d+(?:[.,]\d+)?\s*(?:%|per ?cent\b)", re.IGNORECASE)
+_INNER_CAPITAL = re.compile(r"[a-z][A-Z]|[A-Za-z]\d")
 _LABEL = re.compile(
     r"\b(?:seed|initial state|state)\s*(?:number|no\.?|=|:)?\s*\d+"
     r"|\b(?:success|done|reward|label|predicate)\s*(?:=|:|is)\s*"
@@ -79,11 +82,14 @@ def leak(text: str, record: dict[str, Any], state: int | None = None) -> str:
     found = _LABEL.search(text)
     if found:
         return f"names simulator state ({found.group(0)!r})"
+    share = _SHARE.search(text)
+    if share:
+        return f"carries a measured share ({share.group(0)!r})"
     for name in _names(record):
         if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE):
             return f"uses an internal name ({name!r})"
     secret = sorted(_lengths(record))
-    for shown, metres in _numbers(_HARMLESS.sub(" ", text)):
+    for shown, metres in _numbers(_HARMLESS.sub(" ", text.replace("°", " degrees "))):
         if any(_same(value, known) for value in metres for known in secret):
             return f"carries a measured value ({shown.strip()!r})"
     return ""
@@ -95,10 +101,12 @@ def _same(value: float, known: float) -> bool:
 
 
 def _names(record: Any) -> set[str]:
-    """Identifiers of the simulator: keys and strings with an underscore."""
+    """Identifiers of the simulator: keys and strings that no sentence has, with an underscore, a capital or a
+    digit within."""
     names: set[str] = set()
     for item in _walk(record):
-        if isinstance(item, str) and "_" in item and re.fullmatch(r"\w+", item):
+        word = isinstance(item, str) and re.fullmatch(r"\w+", item)
+        if word and ("_" in item or _INNER_CAPITAL.search(item)):
             names.add(item)
     return names
 

@@ -23,6 +23,7 @@ def make_role(
             assert pool is not None, "the runner plays on a pool"
             return Runner(bus, config.run, pool, blobs)
         case "verifier":
-            return Verifier(bus, config.run)
+            assert config.verifier != "none", "a run without Verifier has none to make"
+            return Verifier(bus, config.run, config.verifier, config.seed)
         case "governor":
             return Governor(bus, config.run, gated=config.governor, verified=config.verified)

@@ -31,7 +31,7 @@ _SAMPLES = 200  # of a joint's range, to find where a predicate holds
 
 @dataclass
 class _Kept:
-    """What is the same in all episodes of a scene, by joint: where its body is, for which values what holds."""
+    """What is the same in all episodes of a scene, by joint: its body, and for which values what holds."""
 
     boxes: dict[str, tuple[Points, Points]] = field(default_factory=dict)
     ranges: dict[tuple[str, Condition], list[float] | None] = field(default_factory=dict)
