@@ -15,7 +15,7 @@ from ..replay.fold import feed
 from ..replay.memory import MemoryFold
 from ..replay.runs import find_run
 from ..replay.state import LEDGER
-from .benchmarks import key_of, resolve
+from .benchmarks import BENCHMARKS, key_of, resolve
 from .config import RoleName, RunConfig
 from .crew import Link, linked, seats, together
 from .director import Progress
@@ -50,7 +50,13 @@ class Estimate:
 
 
 def tasks_of(config: RunConfig) -> tuple[list[ev.Task], list[ev.Task]]:
-    """The tasks of the Cerebellum's rounds and of the Brain's. Raises what `resolve` raises."""
+    """The tasks of the Cerebellum's rounds and of the Brain's.
+
+    Raises ConfigError for what is only there to be evaluated, and what `resolve` raises.
+    """
+    benchmark = BENCHMARKS.get(config.suite)
+    if benchmark is not None and len(benchmark.suites) > 1:
+        raise ConfigError(f"{config.suite} is there to be evaluated, not to be learned; learn another suite")
     brain = config.brain_tasks or config.tasks
     if config.pairs:
         single = resolve(config.suite, brain)

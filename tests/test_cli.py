@@ -186,6 +186,29 @@ def test_suites_and_their_tasks_are_listed() -> None:
     assert tasks[0][1] in good("suites", "libero_10")
 
 
+def test_controls_are_listed_with_how_they_stand(home: Path, key: SigningKey) -> None:
+    write_run(home, "control-both", key)
+    write_run(home, "control-renamed", key, finished=False)
+    lines = {line["name"]: line["state"] for line in json.loads(good("controls", "--list", "--json"))}
+    assert lines["both"] == lines["empty"] == lines["seed-1"] == "finished"
+    assert lines["renamed"] == "interrupted"
+    assert lines["no-governor"] == ""
+    assert "not begun" in good("controls")
+
+
+def test_the_subset_can_be_asked_for(home: Path) -> None:
+    subset = json.loads(good("train", "--subset", "--dry-run", "--json"))
+    assert 0 < subset["tasks"] < 90
+    assert subset["episodes"] == 5 * 7 * subset["tasks"]
+    whole = json.loads(good("train", "--suite", "libero_90", "--dry-run", "--json"))
+    assert whole["episodes"] == 3150
+
+
+def test_a_run_without_judged_episodes_has_no_failures(home: Path) -> None:
+    assert json.loads(good("failures", "lab", "--json")) == []
+    assert "No judged episodes" in good("failures", "lab")
+
+
 def test_a_dry_run_tells_what_it_would_take(home: Path, tmp_path: Path) -> None:
     words = ("train", "--suite", "libero_90", "--task", "50", "--task", "51+52", "--dry-run", "--json")
     asked = json.loads(good(*words, "--episodes", "4", "--cerebellum-rounds", "2", "--brain-rounds", "1"))

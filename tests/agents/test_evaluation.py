@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -146,7 +147,12 @@ def test_a_control_trains_once_and_evaluates_with_its_own_words(
         evaluated=(("libero_90", ("51",), 1),),
         workers=1,
     )
-    record = asyncio.run(run_control("renamed", home, extent))
+    told: list[Progress] = []
+    record = asyncio.run(run_control("renamed", home, extent, told.append))
+    lines = [progress.what for progress in told]
+    (batch,) = (line for line in lines if line.startswith("C1 batch 1 of 1"))
+    assert re.search(r"[01] of 1 succeeded; batches so far: (0|100)%$", batch)
+    assert any(line.startswith("C1 closed") and "rounds so far: C1" in line for line in lines)
     assert is_finished(home, "control-renamed")
     assert {line.name: line.state for line in list_controls(home)}["renamed"] == "finished"
     made_up = rename(suites.load_task("libero_90", (51,)).instruction)
