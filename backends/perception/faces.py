@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import geometry
-from ..geometry import Array
+from ..geometry import Array, Rectangle
 from . import grid
 from .feature import Skin, peaks
 from .grid import Cells, Grid
@@ -18,6 +18,7 @@ _OUT = 0.007  # what stands out further is not noise of the depth
 _LEAST_DEPTH = 0.009
 _MOST_DEPTH = 0.08  # a hand reaches round no more; what stands out further is not a bar or a knob
 _LEAST_POINTS = 12
+_BESIDE = 0.006
 _LEAST_LENGTH = 0.012
 
 
@@ -108,12 +109,14 @@ def _on(skin: Skin, face: Face) -> Iterator[Bump]:
         depth = float(np.quantile(mine[:, 2], 0.98)) - face.offset
         if not _LEAST_DEPTH < depth < _MOST_DEPTH:
             continue
-        if not _stands_in(face, (labels == label).astype(np.uint8)):
-            continue
         plan = geometry.smallest_rectangle(mine[:, :2], 0.01)
         # a ridge may reach over the whole face
         limit = 1.2 if plan.width < 0.5 * min(size) else 0.8
         if not _LEAST_LENGTH < plan.length < limit * max(size) or plan.width > 0.8 * min(size):
+            continue
+        # a bar may stand off the edge of an upright face; what comes up from an edge is a wall
+        bar = abs(face.frame[2, 2]) < 0.5 and (mine[:, 2] < face.offset + depth / 2).mean() < 0.4
+        if not _stands_in(face, plan, plan.length < 0.8 * max(size), bar):
             continue
         axis = np.array([np.cos(plan.yaw), np.sin(plan.yaw), 0.0])
         middle = face.offset + depth - min(plan.width, depth) / 2
@@ -134,7 +137,21 @@ def _extent(figure: Cells) -> tuple[float, float]:
     return (float(np.ptp(i)) + 1) * CELL, (float(np.ptp(j)) + 1) * CELL
 
 
-def _stands_in(face: Face, raised: Cells) -> bool:
-    """Whether the face goes on round about it: else it is the face's frame, or a wall at its edge."""
-    ring = (grid.grow(raised, 3) > 0) & (grid.grow(raised, 1) == 0)
-    return bool((face.figure[ring] > 0).mean() > 0.55) if ring.any() else False
+def _stands_in(face: Face, plan: Rectangle, ends: bool, edge: bool) -> bool:
+    """Whether the face goes on to both sides (edge: to one) of a figure on it, and at both ends: else that is
+    the face's frame, or a wall at its edge."""
+    along = np.array([np.cos(plan.yaw), np.sin(plan.yaw)])
+    sideways = np.array([-along[1], along[0]])
+    shares = np.linspace(-0.4, 0.4, 9)[:, None]
+    middle = np.array([plan.x, plan.y])
+    tested = [(sideways * (plan.width / 2 + _BESIDE), along * plan.length)]
+    if ends:
+        tested.append((along * (plan.length / 2 + _BESIDE), sideways * plan.width))
+    for k, (off, line) in enumerate(tested):
+        on = []
+        for sign in (1.0, -1.0):
+            i, j = face.raster.index(middle + sign * off + shares * line)
+            on.append((face.figure[i, j] > 0).mean() > 0.6)
+        if not (any(on) if edge and k == 0 else all(on)):
+            return False
+    return True

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..geometry import Array
+from ..geometry import UP, Array
 from .measuring import Body
 from .segmenting import Piece
 
@@ -15,8 +16,6 @@ Kind = Literal["bump", "hollow", "level", "leaf"]
 VOXEL = 0.003
 UPRIGHT = 0.3  # the upward part of the normal of an upright face is less
 _SQUARE = 0.95  # points of a face square to the frame have normals at least this near to its axis
-_CLOSE_BY = 0.012  # between a thing and a small one that belongs to it: the gap round a knob
-_SMALL = 0.09  # what fits into a hand
 _MARGIN = 0.02
 
 
@@ -45,13 +44,14 @@ class Skin:
     """All seen points of a thing in an upright frame whose first two axes are square to its faces.
 
     axes (3, 3): the frame's axes as rows, in the base frame. points, normals (N, 3): one a voxel of 3 mm, in
-    the frame. around (M, 3): points of what it stands on and of what else is seen within its outline, in
-    the frame. bottom, top: heights."""
+    the frame. around, around_normals (M, 3): the same of all else that is seen where it stands: what it
+    stands on, what stands on it, floors that were not told to be its own. bottom, top: heights."""
 
     axes: Array
     points: Array
     normals: Array
     around: Array
+    around_normals: Array
     bottom: float
     top: float
 
@@ -69,15 +69,27 @@ def skin(pieces: list[Piece], body: Body) -> Skin | None:
         return None
     axes = _axes(normals, body.rectangle.yaw)
     low, high = points.min(axis=0) - _MARGIN, points.max(axis=0) + _MARGIN
-    rest = []
+    others, facing = [], []
     for piece in pieces:
         other = piece.sight.seen & ~piece.mask
         seen = piece.sight.points[other]
-        rest.append(seen[((seen > low) & (seen < high)).all(axis=1)])
-    around = np.concatenate(rest)
+        near = ((seen > low) & (seen < high)).all(axis=1)
+        others.append(seen[near])
+        facing.append(piece.sight.normals[other][near])
+    around, outer = np.concatenate(others), np.concatenate(facing)
     if len(around):
-        around, _ = _voxels(around, np.zeros_like(around), least=1)
-    return Skin(axes, points @ axes.T, normals @ axes.T, around @ axes.T, body.bottom, body.top)
+        around, outer = _voxels(around, outer)
+    return Skin(
+        axes, points @ axes.T, normals @ axes.T, around @ axes.T, outer @ axes.T, body.bottom, body.top
+    )
+
+
+def turned(skin: Skin, of: NDArray[np.bool_], first: Array) -> Skin:
+    """The part `of` (N,) of a skin in a frame whose first axis is `first` (3,), level, in the skin's."""
+    frame = np.array([first, np.cross(UP, first), UP])
+    none = np.empty((0, 3))
+    points, normals = skin.points[of] @ frame.T, skin.normals[of] @ frame.T
+    return Skin(frame @ skin.axes, points, normals, none, none, skin.bottom, skin.top)
 
 
 def peaks(places: Array, area: float) -> list[float]:
@@ -96,8 +108,8 @@ def peaks(places: Array, area: float) -> list[float]:
     return found
 
 
-def _voxels(points: Array, normals: Array, least: int = 2) -> tuple[Array, Array]:
-    """Means of the points and normals in each voxel that `least` points fall in."""
+def _voxels(points: Array, normals: Array) -> tuple[Array, Array]:
+    """Means of the points and normals in each voxel."""
     keys = np.floor(points / VOXEL).astype(np.int64)
     keys -= keys.min(axis=0)
     size = keys.max(axis=0) + 1
@@ -112,8 +124,19 @@ def _voxels(points: Array, normals: Array, least: int = 2) -> tuple[Array, Array
     place, normal = mean(points), mean(normals)
     length = np.linalg.norm(normal, axis=1, keepdims=True)
     normal = np.where(length > 0.5, normal / np.maximum(length, 1e-9), 0.0)
-    enough = counts >= least if (counts >= least).sum() > 0.3 * len(counts) else counts >= 1
-    return place[enough], normal[enough]
+    kept = _crowded(place)
+    return place[kept], normal[kept]
+
+
+def _crowded(points: Array) -> NDArray[np.bool_]:
+    """Which points have a few others within a centimetre: lone ones are noise."""
+    coarse = np.floor(points / (2.0 * VOXEL)).astype(np.int64)
+    coarse -= coarse.min(axis=0) - 1
+    block = np.zeros(coarse.max(axis=0) + 2, dtype=np.int32)
+    np.add.at(block, tuple(coarse.T), 1)
+    for axis in range(3):
+        block = block + np.roll(block, 1, axis) + np.roll(block, -1, axis)
+    return np.asarray(block[tuple(coarse.T)] >= 4)
 
 
 def _axes(normals: Array, yaw: float) -> Array:

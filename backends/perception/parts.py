@@ -4,11 +4,13 @@ import numpy as np
 
 from ..geometry import Array
 from .faces import Bump, find_bumps
-from .feature import Feature, Skin, skin
+from .feature import Feature, Skin, skin, turned
 from .leaves import Leaf, find_leaves
 from .measuring import Body
 from .rooms import Room, find_rooms
 from .segmenting import Piece
+
+_BEFORE = 0.07  # as far as a handle stands out of a door
 
 
 def find_parts(pieces: list[Piece], body: Body) -> list[Feature]:
@@ -17,11 +19,28 @@ def find_parts(pieces: list[Piece], body: Body) -> list[Feature]:
     surface = skin(pieces, body) if len(pieces) > 1 else None
     if surface is None:
         return []
-    found = [_bump(surface, body, bump) for bump in find_bumps(surface)]
     rooms = find_rooms(surface)
-    found += [_room(surface, body, room) for room in rooms]
-    found += [_leaf(surface, body, leaf) for leaf in find_leaves(surface, rooms)]
+    leaves = find_leaves(surface, rooms)
+    found = [_room(surface, body, room) for room in rooms]
+    found += [_leaf(surface, body, leaf) for leaf in leaves]
+    found += [_bump(one, body, bump) for one in _split(surface, leaves) for bump in find_bumps(one)]
     return sorted(found, key=lambda feature: tuple(np.round(feature.centre[[2, 1, 0]], 3)))
+
+
+def _split(surface: Skin, leaves: list[Leaf]) -> list[Skin]:
+    """The skin without its doors, and each of them in its own frame, with what stands out of it."""
+    rest, skins = np.ones(len(surface.points), dtype=bool), []
+    for leaf in leaves:
+        if leaf.hinge is None:
+            continue
+        off = (surface.points - leaf.centre) @ leaf.outward
+        lying = np.cross(np.array([0.0, 0.0, 1.0]), leaf.outward)
+        half = np.abs((leaf.hinge - leaf.centre) @ lying)
+        along = np.abs((surface.points - leaf.centre) @ lying)
+        mine = (np.abs(off) < _BEFORE) & (along < half + 0.01)
+        skins.append(turned(surface, mine, leaf.outward))
+        rest &= ~mine
+    return [turned(surface, rest, np.array([1.0, 0.0, 0.0])), *skins]
 
 
 def _bump(surface: Skin, body: Body, bump: Bump) -> Feature:

@@ -92,11 +92,12 @@ class _Columns:
 
     def floors(self, height: float, own: bool) -> Iterator[tuple[Cells, bool]]:
         """Connected level figures at a height, and whether something is over them."""
-        skin, z = self.skin, self.skin.points[:, 2]
+        skin = self.skin
+        # seen at a slant, a deep floor is not always told to be the thing's own
+        flat = skin.around[(skin.around_normals[:, 2] > _LEVEL) & (np.abs(skin.around[:, 2] - height) < _ON)]
         if own:
-            flat = skin.points[(skin.normals[:, 2] > _LEVEL) & (np.abs(z - height) < _ON)]
-        else:
-            flat = skin.around[np.abs(skin.around[:, 2] - height) < 1.5 * _ON]
+            mine = (skin.normals[:, 2] > _LEVEL) & (np.abs(skin.points[:, 2] - height) < _ON)
+            flat = np.concatenate([skin.points[mine], flat])
         if len(flat) == 0:
             return
         figure = grid.close(self.raster.occupied(flat), 2) & self.outline
@@ -122,13 +123,9 @@ class _Columns:
             x0, x1, y0, y1 = self._under(floor, height, sides)
         walls = [side for side in sides if side.blocked > 0.5]
         area = float(floor.sum()) * CELL**2
-        i, j = self.raster.index(self.skin.points)
-        on = (floor[i, j] > 0) & (np.abs(self.skin.points[:, 2] - height) < 2 * _ON)
-        cloud = self.skin.points[on]
-        if len(cloud) == 0:
-            around = self.skin.around
-            i, j = self.raster.index(around)
-            cloud = around[(floor[i, j] > 0) & (np.abs(around[:, 2] - height) < 2 * _ON)]
+        every = np.concatenate([self.skin.points, self.skin.around])
+        i, j = self.raster.index(every)
+        cloud = every[(floor[i, j] > 0) & (np.abs(every[:, 2] - height) < 2 * _ON)]
         centre = np.array([(x0 + x1) / 2, (y0 + y1) / 2, height])
         size = (x1 - x0, y1 - y0)
         free = self._free(floor, height) if roofed else OPEN
