@@ -1,5 +1,6 @@
 """The Governor: screens candidates, plans their trials, and lets into memory only what 25 pairs support."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 import structlog
@@ -10,9 +11,9 @@ from ..ledger.events import Event
 from ..ledger.memory import memory_hash
 from ..replay.memory import MemoryFold
 from .actor import Role
-from .rounds import layer_of
+from .rounds import layer_of, position
 from .screening import screen
-from .trials import Judged, judge, plan
+from .trials import BATCH, Judged, hopeless, judge, plan
 
 log = structlog.get_logger()
 
@@ -26,7 +27,11 @@ class _Case:
     planned: ev.TrialsPlanned | None = None
     screened: bool = False
     closed: bool = False
-    recorded: set[int] = field(default_factory=set)
+    trials: list[ev.TrialFinished] = field(default_factory=list)  # on record, in order
+
+    def record(self, trial: ev.TrialFinished) -> None:
+        if trial.index == len(self.trials):  # heard once when it is made, and again from the ledger
+            self.trials.append(trial)
 
 
 def arm_episode(candidate: str, index: int, with_candidate: bool) -> str:
@@ -45,10 +50,12 @@ class Governor(Role):
         self._memory = MemoryFold()
         self._cases: dict[str, _Case] = {}
         self._trials, self._states = 25, (0, 0)
+        self._early = self._shuffled = False
         self._tasks: dict[str, dict[str, ev.Task]] = {"cerebellum": {}, "brain": {}}
         self._started: dict[str, ev.EpisodeStarted] = {}
         self._critiques: dict[str, ev.CritiqueWritten] = {}
         self._outcomes: dict[str, bool] = {}
+        self._users: dict[str, set[str]] = {}  # instructions of programs that used an entry, by its id
         self._seq = 0
 
     def hear(self, seq: int, event: Event) -> None:
@@ -60,12 +67,16 @@ class Governor(Role):
                 started: ev.RunStarted = ev.payload(event)
                 self._trials = started.config["trials"]
                 self._states = started.seeds["trial"]
+                self._early = bool(started.config.get("early_stop", False))
+                self._shuffled = started.config.get("verifier") == "shuffled"
             case "episode.started":
                 episode: ev.EpisodeStarted = ev.payload(event)
                 if episode.purpose in ("train", "trial"):
                     self._started[id] = episode
                 if episode.purpose == "train":
                     self._tasks[layer_of(episode.round)][episode.task.instruction] = episode.task
+            case "program.proposed" if id in self._started:
+                self._note_uses(self._started[id].task.instruction, ev.payload(event))
             case "critique.written" if id in self._started:
                 self._critiques[id] = ev.payload(event)
             case "outcome.measured" if id in self._started:
@@ -77,8 +88,15 @@ class Governor(Role):
                 self._cases[id].screened = True
             case "trials.planned":
                 self._cases[id].planned = ev.payload(event)
+            case "trial.finished":
+                self._cases[id].record(ev.payload(event))
             case "verdict.given":
                 self._cases[id].closed = True
+
+    def _note_uses(self, instruction: str, program: ev.ProgramProposed) -> None:
+        for choice in program.choices:
+            if choice.get("entry"):
+                self._users.setdefault(choice["entry"], set()).add(instruction)
 
     async def react(self, seq: int, event: Event) -> None:
         if event.type in ("candidate.proposed", "critique.written", "outcome.measured", "verdict.given"):
@@ -118,63 +136,85 @@ class Governor(Role):
         await self.bus.publish(*messages)
 
     def _plan(self, case: _Case) -> ev.TrialsPlanned:
-        known = self._tasks[case.proposed.layer]
-        tasks = [known[text] for text in case.proposed.tasks if text in known] or list(known.values())
-        failing = {
-            e.task.instruction
+        proposed = case.proposed
+        known = self._tasks[proposed.layer]
+        users = {text for gone in proposed.replaces for text in self._users.get(gone, ())}
+        made_for = [text for text in proposed.tasks if text in known]
+        also = sorted(users & known.keys() - set(made_for))
+        tasks = [known[text] for text in made_for + also] or list(known.values())
+        pairs = plan(tasks, self._failing(proposed), self._trials, self._states, self._tried(case))
+        return ev.TrialsPlanned(pairs=pairs, decision=proposed.decision, memory_at=self._seq)
+
+    def _failing(self, proposed: ev.CandidateProposed) -> set[str]:
+        """Instructions on which the decision went wrong in more than half of the layer's latest round."""
+        practised = {
+            id: e
             for id, e in self._started.items()
-            if e.purpose == "train"
-            and layer_of(e.round) == case.proposed.layer
-            and not self._good(id, case.proposed.decision)
+            if e.purpose == "train" and layer_of(e.round) == proposed.layer and id in self._outcomes
         }
-        often = {text for text in failing if self._failure_rate(text, case.proposed) > 0.5}
-        offset = 7 * self._proposed_before(case)
-        pairs = plan(tasks, often, self._trials, self._states, offset)
-        return ev.TrialsPlanned(pairs=pairs, decision=case.proposed.decision, memory_at=self._seq)
+        latest = max((position(e.round) for e in practised.values()), default=(0, 0))
+        all_of: Counter[str] = Counter()
+        bad: Counter[str] = Counter()
+        for id, episode in practised.items():
+            if position(episode.round) == latest:
+                all_of[episode.task.instruction] += 1
+                bad[episode.task.instruction] += not self._judged(id).arm(proposed.decision).decision
+        return {text for text, count in all_of.items() if bad[text] > 0.5 * count}
 
-    def _proposed_before(self, case: _Case) -> int:
-        """How often these entries were tried before: a second proposal meets fresh initial states, while
-        different candidates share theirs, and with them the episodes that both have in common."""
+    def _tried(self, case: _Case) -> Counter[str]:
+        """How many initial states of each task these entries met before: a second proposal meets fresh ones,
+        while different candidates share theirs, and with them the episodes that both have in common."""
         own = {entry.id for entry in case.proposed.entries}
-        tried = [c for c in self._cases.values() if c is not case and c.planned is not None]
-        return sum(bool(own & {entry.id for entry in c.proposed.entries}) for c in tried)
-
-    def _good(self, episode: str, decision: str) -> bool:
-        return self._judged(episode).arm(decision).decision
-
-    def _failure_rate(self, instruction: str, proposed: ev.CandidateProposed) -> float:
-        own = [
-            self._good(id, proposed.decision)
-            for id, e in self._started.items()
-            if e.purpose == "train" and e.task.instruction == instruction and id in self._outcomes
-        ]
-        return own.count(False) / len(own) if own else 0.0
+        met: Counter[str] = Counter()
+        for other in self._cases.values():
+            if other is not case and other.planned and own & {e.id for e in other.proposed.entries}:
+                met.update(pair.task.instruction for pair in other.planned.pairs)
+        return met
 
     def _judged(self, episode: str) -> Judged:
-        return Judged(episode, self._critiques.get(episode), self._outcomes.get(episode, False))
+        critique = self._critiques.get(episode)
+        success = self._outcomes.get(episode, False)
+        if self._shuffled and critique is not None:
+            success = critique.success  # another episode's, as its findings are
+        return Judged(episode, critique, success)
 
     async def _judge(self, id: str, case: _Case, planned: ev.TrialsPlanned) -> None:
-        arms = [arm_episode(id, pair.index, side) for pair in planned.pairs for side in (False, True)]
-        heard = self._outcomes.keys() & (self._critiques.keys() if self._verified else self._outcomes.keys())
-        if case.closed or not heard.issuperset(arms):
-            return
-        case.closed = True
-        trials = [
-            ev.TrialFinished(
-                index=pair.index,
-                task=pair.task.instruction,
-                state=pair.state,
-                without=self._judged(arm_episode(id, pair.index, False)).arm(planned.decision),
-                with_candidate=self._judged(arm_episode(id, pair.index, True)).arm(planned.decision),
-            )
-            for pair in planned.pairs
-        ]
-        verdict = judge(trials, planned.decision)
-        messages = [self.event("trial.finished", trial, subject=id) for trial in trials]
-        messages.append(self.event("verdict.given", verdict, subject=id, cause=case.cause))
-        if verdict.verdict == "accepted":
-            messages.append(self._change(id, case, messages[-1].id))
-        await self.bus.publish(*messages)
+        """Puts trials on record, all together or batch by batch, and gives the verdict once it is certain."""
+        size = BATCH if self._early else len(planned.pairs)
+        messages: list[Event] = []
+        while not case.closed:
+            done = len(case.trials)
+            over = self._early and done > 0 and hopeless(case.trials, len(planned.pairs))
+            if done == len(planned.pairs) or over:
+                case.closed = True
+                verdict = judge(case.trials, planned.decision, len(planned.pairs))
+                messages.append(self.event("verdict.given", verdict, subject=id, cause=case.cause))
+                if verdict.verdict == "accepted":
+                    messages.append(self._change(id, case, messages[-1].id))
+                break
+            batch = planned.pairs[done : done + size]
+            if not all(self._heard(arm_episode(id, p.index, side)) for p in batch for side in (False, True)):
+                break
+            for pair in batch:
+                without, with_candidate = (
+                    self._judged(arm_episode(id, pair.index, side)).arm(planned.decision)
+                    for side in (False, True)
+                )
+                trial = ev.TrialFinished(
+                    index=pair.index,
+                    task=pair.task.instruction,
+                    state=pair.state,
+                    without=without,
+                    with_candidate=with_candidate,
+                )
+                case.record(trial)
+                messages.append(self.event("trial.finished", trial, subject=id))
+        if messages:
+            await self.bus.publish(*messages)
+
+    def _heard(self, episode: str) -> bool:
+        """Whether all that counts of a trial episode is known."""
+        return episode in self._outcomes and (episode in self._critiques or not self._verified)
 
     def _change(self, id: str, case: _Case, cause: str) -> Event:
         proposed = case.proposed

@@ -17,6 +17,7 @@ from .forecast import ahead, plan
 from .governor import arm_episode
 from .packages import installed
 from .rounds import STAGES, name_of
+from .trials import BATCH, hopeless
 
 PASSES = 24  # how often a stage is asked again while it yields candidates
 
@@ -42,6 +43,7 @@ class Trainer(Director):
         self._reflected: dict[str, list[tuple[str, ...]]] = {}
         self._verdicts: dict[str, ev.VerdictGiven] = {}
         self._planned: dict[str, ev.TrialsPlanned] = {}
+        self._recorded: dict[str, list[ev.TrialFinished]] = {}  # pairs by candidate
         self._frozen: dict[str, int] = {}
         self._signed: set[str] = set()
         self._applied: set[str] = set()
@@ -68,6 +70,8 @@ class Trainer(Director):
                 planned: ev.TrialsPlanned = ev.payload(event)
                 self._planned[event.subject] = planned
                 self._trials[event.subject.partition("/")[0]] += 2 * len(planned.pairs)
+            case "trial.finished":
+                self._recorded.setdefault(event.subject, []).append(ev.payload(event))
             case "verdict.given":
                 self._verdicts[event.subject] = ev.payload(event)
             case "memory.changed":
@@ -192,6 +196,18 @@ class Trainer(Director):
         await self.until(lambda: candidate in self._verdicts or candidate in self._planned)
         planned = self._planned.get(candidate)
         if candidate not in self._verdicts and planned is not None:
+            await self._pairs(name, candidate, planned)
+            await self.until(lambda: candidate in self._verdicts)
+        verdict = self._verdicts[candidate]
+        self.progress(Progress(f"{candidate}: {verdict.verdict}, {verdict.reason}"))
+        if verdict.verdict == "accepted":
+            await self.until(lambda: candidate in self._applied)
+
+    async def _pairs(self, name: str, candidate: str, planned: ev.TrialsPlanned) -> None:
+        """Play a candidate's pairs; with `early_stop` in batches, until it can no longer be accepted."""
+        count = len(planned.pairs)
+        size = BATCH if self.config.early_stop else count
+        for first in range(0, count, size):
             jobs = [
                 Job(
                     id=arm_episode(candidate, pair.index, side),
@@ -201,15 +217,15 @@ class Trainer(Director):
                     memory=self.memory_ref(at=planned.memory_at, candidate=candidate if side else ""),
                     round=name,
                 )
-                for pair in planned.pairs
+                for pair in planned.pairs[first : first + size]
                 for side in (False, True)
             ]
-            await self.episodes(jobs, f"{candidate} trials")
-            await self.until(lambda: candidate in self._verdicts)
-        verdict = self._verdicts[candidate]
-        self.progress(Progress(f"{candidate}: {verdict.verdict}, {verdict.reason}"))
-        if verdict.verdict == "accepted":
-            await self.until(lambda: candidate in self._applied)
+            await self.episodes(jobs, f"{candidate} trials", 2 * first, 2 * count)
+            if size < count:
+                played = min(first + size, count)
+                await self.until(lambda played=played: len(self._recorded.get(candidate, ())) >= played)  # type: ignore[misc]
+                if hopeless(self._recorded[candidate], count):
+                    return
 
     async def _close(self, layer: Layer, number: int, name: str, judgements: list[Judgement]) -> None:
         verdicts = [v for id, v in self._verdicts.items() if id.startswith(f"{name}/")]

@@ -1,6 +1,7 @@
 """Planning paired trials and judging them: which initial states, and what 25 pairs say."""
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,9 +10,10 @@ from .statistics import mcnemar, wilson
 
 LEVEL = 0.05  # of the exact one-sided test
 FAILURES = 5  # fewer failures without the candidate cannot show a difference
-DECISIONS = {
-    "which": ("which", "target")
-}  # findings that a decision's verdict rests on; else the one of that name
+BATCH = 5  # pairs after which trials may end early
+# Findings that a decision's verdict rests on, where not the one of that name alone.
+DECISIONS = {"which": ("which", "target")}
+COMPLETION = ("completion", "order", "retry")  # these pay off only in the whole
 
 Verdict = Literal["accepted", "rejected", "not_testable"]
 
@@ -30,35 +32,42 @@ class Judged:
         failure = ""
         if self.critique is not None:
             failure = next((f.kind for f in self.critique.findings if not f.good), "")
-            if decision != "completion":
+            if decision not in COMPLETION:
                 found = [f for f in self.critique.findings if f.decision in kinds]
                 good = bool(found) and all(f.good for f in found)
         return ev.ArmResult(episode=self.episode, decision=good, completed=self.success, failure=failure)
 
 
 def plan(
-    tasks: list[ev.Task], failing: set[str], count: int, states: tuple[int, int], offset: int
+    tasks: list[ev.Task],
+    failing: set[str],
+    count: int,
+    states: tuple[int, int],
+    tried: Mapping[str, int] | None = None,
 ) -> tuple[ev.Pair, ...]:
-    """`count` initial states: about half on tasks that fail now, the rest on the others. `offset` turns
-    the states, so that a second proposal meets fresh ones first. Raises ValueError without tasks."""
+    """`count` initial states: about half on tasks that fail now, the rest on the others, spread over tasks
+    and scenes. tried: how many states of each task an earlier proposal has met; a second one meets others, as
+    long as there are some. Raises ValueError without tasks."""
     bad = [task for task in tasks if task.instruction in failing]
     good = [task for task in tasks if task.instruction not in failing]
     if not tasks:
         raise ValueError("trials need at least one task")
     first, last = states
-    span = last - first + 1
     used: Counter[str] = Counter()
+    scenes: Counter[str] = Counter()
     pairs = []
     for index in range(count):
         group = (bad, good)[index % 2] or bad or good
-        task = min(group, key=lambda t: (used[t.instruction], t.instruction))
-        state = first + (offset + used[task.instruction]) % span
+        task = min(group, key=lambda t: (used[t.instruction], scenes[t.scene], t.instruction))
+        turn = (tried or {}).get(task.instruction, 0) + used[task.instruction]
+        state = first + turn % (last - first + 1)
         used[task.instruction] += 1
+        scenes[task.scene] += 1
         pairs.append(ev.Pair(index=index, task=task, state=state))
     return tuple(pairs)
 
 
-def compare(trials: list[ev.TrialFinished], completion: bool) -> ev.Statistic:
+def compare(trials: Sequence[ev.TrialFinished], completion: bool) -> ev.Statistic:
     """The paired statistic of the decision, or of completion."""
     sides = [
         (t.without.completed, t.with_candidate.completed)
@@ -81,33 +90,63 @@ def compare(trials: list[ev.TrialFinished], completion: bool) -> ev.Statistic:
     )
 
 
-def judge(trials: list[ev.TrialFinished], decision: str) -> ev.VerdictGiven:
-    """Accept if the decision is better and completion is not significantly worse."""
-    own, whole = compare(trials, completion=decision == "completion"), compare(trials, completion=True)
+def hopeless(trials: Sequence[ev.TrialFinished], planned: int) -> bool:
+    """Whether no outcome of the pairs that are left could still lead to acceptance: an exact bound, so that
+    whoever stops here accepts what would have been accepted."""
+    left = planned - len(trials)
+    own, whole = compare(trials, completion=False), compare(trials, completion=True)
+    too_few = own.pairs - own.without + left < FAILURES
+    return (
+        too_few
+        or mcnemar(own.wins + left, own.losses) >= LEVEL
+        or mcnemar(whole.losses, whole.wins + left) < LEVEL
+    )
+
+
+def judge(trials: Sequence[ev.TrialFinished], decision: str, planned: int | None = None) -> ev.VerdictGiven:
+    """Accept if the decision is better and completion is not significantly worse. planned: pairs, where
+    trials ended before all were played, because nothing could be accepted any more."""
+    own, whole = compare(trials, completion=False), compare(trials, completion=True)
+    planned = planned or own.pairs
     worse = mcnemar(whole.losses, whole.wins) < LEVEL
     score = (
         f"{decision}: {own.without} of {own.pairs} without, {own.with_candidate} with, "
         f"{own.wins} won and {own.losses} lost"
     )
+    if own.pairs < planned:
+        score += f"; ended after {own.pairs} of {planned} pairs"
+    verdict: Verdict = "rejected"
     if own.pairs - own.without < FAILURES:
         verdict, reason = "not_testable", f"not testable here, too few failures to mend ({score})"
     elif own.p >= LEVEL:
-        verdict, reason = "rejected", f"no significant gain ({score}, p = {own.p:.3g})"
+        reason = f"no significant gain ({score}, p = {own.p:.3g})"
     elif worse:
-        verdict, reason = (
-            "rejected",
-            f"completion got worse: {whole.without} to {whole.with_candidate} ({score})",
-        )
+        reason = f"completion got worse: {whole.without} to {whole.with_candidate} ({score})"
     else:
         verdict, reason = "accepted", f"significant gain ({score}, p = {own.p:.2g})"
     return ev.VerdictGiven(
-        verdict=verdict,  # type: ignore[arg-type]
+        verdict=verdict,
         reason=reason,
         decision=own,
         completion=whole,
         failures_without=_failures([t.without for t in trials]),
         failures_with=_failures([t.with_candidate for t in trials]),
+        regressions=_regressions(trials),
+        planned=planned,
     )
+
+
+def _regressions(trials: Sequence[ev.TrialFinished]) -> tuple[ev.Regression, ...]:
+    """Tasks that completed less often with the candidate."""
+    by_task: dict[str, list[ev.TrialFinished]] = {}
+    for trial in trials:
+        by_task.setdefault(trial.task, []).append(trial)
+    found = []
+    for task, own in sorted(by_task.items()):
+        whole = compare(own, completion=True)
+        if whole.losses > whole.wins:
+            found.append(ev.Regression(task=task, pairs=len(own), wins=whole.wins, losses=whole.losses))
+    return tuple(found)
 
 
 def _failures(arms: list[ev.ArmResult]) -> dict[str, int]:

@@ -46,7 +46,7 @@ class Recount(msgspec.Struct, frozen=True, kw_only=True):
     decision: Tally
     completion: Tally
     p: float  # exact one-sided McNemar of the decision
-    complete: bool  # every planned trial is on record
+    complete: bool  # every planned trial is on record, or all until its trials ended early
     agrees: bool | None  # with the verdict; None where there is nothing to compare
 
 
@@ -227,7 +227,10 @@ def recount(candidate: Candidate) -> Recount:
     """Count a candidate's trials again and compare with what its verdict says."""
     decision, completion = candidate.tally(), candidate.tally(completion=True)
     p = _mcnemar(decision)
-    complete = candidate.plan is not None and len(candidate.plan.pairs) == decision.pairs > 0
+    planned = len(candidate.plan.pairs) if candidate.plan is not None else 0
+    ended = candidate.verdict
+    early = ended is not None and ended.verdict != "accepted" and ended.planned == planned and ended.decision
+    complete = decision.pairs > 0 and decision.pairs == (early.pairs if early else planned)
     verdict, agrees = candidate.verdict, None
     if verdict is not None and verdict.decision is not None and decision.pairs == verdict.decision.pairs:
         said = verdict.decision

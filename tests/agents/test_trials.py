@@ -28,7 +28,7 @@ def trial(
 
 
 def test_half_of_the_pairs_fall_on_failing_tasks_and_no_state_comes_twice() -> None:
-    pairs = plan([task(i) for i in range(4)], {"do 1"}, 25, (5, 29), offset=3)
+    pairs = plan([task(i) for i in range(4)], {"do 1"}, 25, (5, 29), {"do 1": 3})
     on_failing = [p for p in pairs if p.task.parts == (1,)]
     assert len(pairs) == 25
     assert len(on_failing) == 13
@@ -36,8 +36,8 @@ def test_half_of_the_pairs_fall_on_failing_tasks_and_no_state_comes_twice() -> N
     assert all(5 <= p.state <= 29 for p in pairs)
 
 
-def test_another_offset_meets_other_states_first() -> None:
-    first, second = (plan([task(0)], set(), 10, (5, 29), offset) for offset in (0, 10))
+def test_a_second_proposal_meets_other_states_first() -> None:
+    first, second = (plan([task(0)], set(), 10, (5, 29), tried) for tried in (None, {"do 0": 10}))
     assert not {p.state for p in first} & {p.state for p in second}
 
 
