@@ -108,8 +108,8 @@ class Trainer(Director):
             raise RunMismatch(
                 f"there is a run {self.run} already; go on with --resume, or choose another --run"
             )
-        recorded = msgspec.to_builtins(read(self._run_started.config))
-        differ = [k for k, v in config.items() if k != "workers" and recorded[k] != v]
+        recorded = read(self._run_started.config)
+        differ = [k for k in config if k != "workers" and getattr(recorded, k) != getattr(self.config, k)]
         if differ:
             raise RunMismatch(
                 f"run {self.run} was started with another {', '.join(differ)}; resume it with the same "

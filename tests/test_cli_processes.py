@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -133,6 +134,31 @@ def test_an_interrupted_run_says_how_to_go_on_and_does(place: dict[str, str]) ->
         assert [committed.raw for committed in reader.events(upto=len(kept))] == kept
     lines = {line["name"]: line for line in json.loads(ran(place, "runs", "--json").stdout)}
     assert lines["cut"]["state"] == "finished"
+
+
+@pytest.mark.sim
+@pytest.mark.slow
+def test_an_interrupted_evaluation_says_how_to_go_on_and_does(place: dict[str, str], tmp_path: Path) -> None:
+    file = str(tmp_path / "long.json")
+    words = ("eval", "lab", "--suite", "pro_long", "--task", "libero_10_task/1", "--seeds", "1", "-o", file)
+    playing = start(place, *words, "--workers", "1")
+    assert playing.stderr is not None
+    assert playing.stderr.readline().startswith("Evaluation eval-lab-C1-B1-")
+    assert "evaluation of C1/B1" in playing.stderr.readline()
+    os.killpg(playing.pid, signal.SIGINT)
+    out, err = playing.communicate(timeout=60)
+    assert (playing.returncode, out) == (130, "")
+    command = shlex.split(err.strip().splitlines()[-1].partition("Go on with: skill2real ")[2])
+    assert command[: len(words)] == list(words)
+    assert command[-1] == "--resume"
+    resumed = ran(place, *command)
+    assert resumed.returncode == 0, resumed.stderr
+    assert "instruction perturbation" in resumed.stdout
+    record = json.loads(Path(file).read_text())
+    assert record["results"][0]["by_task"]["libero_10_task/1"]["episodes"] == 1
+    failed = ran(place, "failures", record["evaluation"]["run"], "--json")
+    (part,) = json.loads(failed.stdout)
+    assert part["part"] == "C1/B1/both"
 
 
 @pytest.mark.sim
