@@ -69,10 +69,12 @@ class _Diagnosis:
         goal = self._goals[number]
         match choice["decision"]:
             case "which" if goal is not None:
-                return naming(number, "which", choice["region"], goal["thing"], self._names)
+                return naming(number, "which", choice["region"], goal["thing"], self._names, self._regions)
             case "target" if goal is not None:
                 meant = meant_target(self._clauses[number], goal, self._record)
-                return naming(number, "target", choice["region"], meant, self._names) if meant else None
+                if not meant:
+                    return None
+                return naming(number, "target", choice["region"], meant, self._names, self._regions)
             case "part" if goal is not None:
                 return self._part(turn, number, choice, goal)
             case "grasp":

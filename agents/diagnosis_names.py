@@ -14,6 +14,7 @@ ASKED = {
     "open": "open", "pull": "open", "close": "close", "push": "close",
     "turn on": "turnon", "turn off": "turnoff", "lift": "lifted", "wipe": "clean",
 }  # fmt: skip
+MOST = 0.5  # of the largest region of a thing: one that shows less is a piece of it
 
 
 def assign(clauses: tuple[Clause, ...], goal: list[Record]) -> list[Record | None]:
@@ -81,10 +82,18 @@ def meant_target(clause: Clause, goal: Record, record: Record) -> str:
     return str(goal["target"]) if not best else ""
 
 
-def naming(clause: int, decision: str, chosen: int, meant: str, names: list[str]) -> ev.Finding:
-    """Whether the chosen region is the thing that was meant; else which one is."""
-    right = next((i for i, name in enumerate(names) if name == meant), -1)
-    good = 0 <= chosen < len(names) and names[chosen] == meant
+def naming(
+    clause: int, decision: str, chosen: int, meant: str, names: list[str], regions: list[Record]
+) -> ev.Finding:
+    """Whether the chosen region is the thing that was meant; else which one is. Of several regions of one
+    thing, those that show most of it."""
+    sizes = {
+        i: regions[i].get("length", 0.0) * regions[i].get("width", 0.0)
+        for i, name in enumerate(names)
+        if name == meant
+    }
+    right = max(sizes, key=lambda i: (sizes[i], -i), default=-1)
+    good = chosen in sizes and sizes[chosen] >= MOST * sizes[right]
     kind = "" if good else "wrong thing" if right >= 0 else "not among your regions"
     return ev.Finding(
         clause=clause, decision=decision, good=good, kind=kind, region=chosen if good else right

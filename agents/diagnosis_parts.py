@@ -9,7 +9,7 @@ from .models.base import EpisodeView
 
 Record = dict[str, Any]
 JOINT_MARGIN = 0.03  # m: how far a part may be measured from the body that it is a part of
-PLACE_MARGIN = 0.05  # m: how far from a place that it is
+PLACE_MARGIN = 0.03  # m: how far from a place that it is
 RAISED = 0.02  # m: what stands on a surface or floor is over it
 NAIVE = 0.03  # m: a place that lies so near to the middle of a thing's top is the thing, not a part of it
 POINTED = ("bump", "leaf", "hollow", "level")  # which of several parts of one body is pointed at
@@ -141,12 +141,17 @@ def _joint_at(part: Record, boxes: dict[str, Record]) -> str:
 
 
 def _place_at(part: Record, boxes: dict[str, Record]) -> str:
-    """The place that a surface or a floor is."""
+    """The place that a surface or a floor is: what stands on it would be there, and it reaches to the middle
+    of the place."""
     if part["kind"] not in ("level", "hollow"):
         return ""
-    point = [part["x"], part["y"], part["z"] + RAISED]
-    near = [(round(outside(box, point), 3), float(np.prod(box["half"])), name) for name, box in boxes.items()]
-    found = [one for one in near if one[0] <= PLACE_MARGIN]
+    reach = 0.5 * float(np.hypot(part["length"], part["width"])) + RAISED
+    found = []
+    for name, box in boxes.items():
+        far = min(outside(box, [part["x"], part["y"], part["z"] + up]) for up in (0.0, RAISED))
+        aside = float(np.hypot(part["x"] - box["centre"][0], part["y"] - box["centre"][1]))
+        if far <= PLACE_MARGIN and aside <= reach:
+            found.append((round(far, 3), float(np.prod(box["half"])), name))
     return min(found)[2] if found else ""
 
 
