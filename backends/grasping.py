@@ -33,7 +33,8 @@ _OFF_FACE = 0.004  # … and from the face that a part stands on
 _DIRECTIONS = 12
 _RIM_PLACES = 24
 _MOST_REACHED = 8  # grasps for which the way of the arm is looked for, best first
-_CLEAR = 0.06  # start: the tips are this far before the thing's nearest part
+_CLEAR = 0.06  # start: the tips are this far before the thing's nearest part …
+_CLEAR_LEAST = 0.02  # … or of a part, where other things stand before it, this far
 
 
 @dataclass(frozen=True)
@@ -82,16 +83,17 @@ def plan_grasp(
 ) -> Grip | Trouble:
     """The `rank`-th best grasp of a thing or a part among all points seen (N, 3), in the base frame."""
     if isinstance(thing, Feature):
+        clear: tuple[float, ...] = (_CLEAR, _CLEAR_LEAST)
         body, whole = _alone(thing), thing.body.cloud
         depth = min(depth, _behind(thing, approach))
     else:
-        body, whole = thing, thing.cloud
+        body, whole, clear = thing, thing.cloud, (_CLEAR,)
     places = list(_places(body, gripper, style, approach))
     if not places:
         return "not_found"
     near = scene[np.hypot(*(scene[:, :2] - body.centre[:2]).T) < 0.45]
     obstacles = np.concatenate([near, whole])
-    tried = [_settle(place, body, obstacles, gripper, depth, approach) for place in places]
+    tried = [_settle(place, body, obstacles, gripper, depth, approach, clear) for place in places]
     grips = sorted((g for g in tried if isinstance(g, Grip)), key=lambda g: -g.score)
     for grip in grips[: _MOST_REACHED + rank]:
         possible = _turned_to_reach(grip, gripper, reachable)
@@ -187,7 +189,13 @@ def _rim_places(body: Body, approach: Array) -> Iterator[_Place]:
 
 
 def _settle(
-    place: _Place, body: Body, obstacles: Array, gripper: Gripper, depth: float, approach: Array
+    place: _Place,
+    body: Body,
+    obstacles: Array,
+    gripper: Gripper,
+    depth: float,
+    approach: Array,
+    clear: tuple[float, ...],
 ) -> Grip | Trouble:
     """Finds how deep the fingers go at a place, centres them on what is between them, and checks the
     hand's way."""
@@ -213,8 +221,11 @@ def _settle(
     if width > gripper.max_width - 2 * _LEAST_GAP:
         return "too_wide"
     tool[:3, 3] += tool[:3, 0] * (low + high) / 2 + approach * tip
-    travel = (tip - nearest) + _CLEAR
-    if collides(tool, obstacles, gripper, gripper.max_width, travel):
+    ways = ((tip - nearest) + before for before in clear)
+    travel = next(
+        (way for way in ways if not collides(tool, obstacles, gripper, gripper.max_width, way)), None
+    )
+    if travel is None:
         return "no_clearance"
     start = tool.copy()
     start[:3, 3] -= approach * travel

@@ -1,16 +1,21 @@
 """Parts of one thing: what stands out of its faces, room in it, levels on it, panels that left its body."""
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from ..geometry import Array
 from .faces import Bump, find_bumps
 from .feature import Feature, Skin, skin, turned
 from .leaves import Leaf, find_leaves
-from .measuring import Body
+from .measuring import Body, measure
 from .rooms import Room, find_rooms
-from .segmenting import Piece
+from .segmenting import Piece, find_pieces
 
 _BEFORE = 0.07  # as far as a handle stands out of a door
+_KNOB = 0.12  # a small thing of at most this extent …
+_GAP = 0.015  # … and this near to another one may be that one's knob
+_ABOVE = 0.008  # as find_regions sees things by default
+_APART = 0.03
 
 
 def find_parts(pieces: list[Piece], body: Body) -> list[Feature]:
@@ -23,8 +28,33 @@ def find_parts(pieces: list[Piece], body: Body) -> list[Feature]:
     leaves = find_leaves(surface, rooms)
     found = [_room(surface, body, room) for room in rooms]
     found += [_leaf(surface, body, leaf) for leaf in leaves]
-    found += [_bump(one, body, bump) for one in _split(surface, leaves) for bump in find_bumps(one)]
+    found += [_bump(one, body, bump, surface) for one in _split(surface, leaves) for bump in find_bumps(one)]
+    for knob in _knobs(pieces, body):
+        small = measure(knob)
+        near = skin(knob, small) if small is not None else None
+        if small is not None and near is not None:
+            found += [_bump(near, small, bump, surface) for bump in find_bumps(near)]
     return sorted(found, key=lambda feature: tuple(np.round(feature.centre[[2, 1, 0]], 3)))
+
+
+def _knobs(pieces: list[Piece], body: Body) -> list[list[Piece]]:
+    """Small things that all but touch this one, each in every view that shows it."""
+    tree = cKDTree(body.cloud)
+    found: list[tuple[Array, list[Piece]]] = []
+    for sight, mask in [(piece.sight, piece.mask) for piece in pieces]:
+        for other in find_pieces(sight, _ABOVE):
+            points = sight.points[other.mask]
+            if np.ptp(points[:, :2], axis=0).max() > _KNOB or (other.mask & mask).any():
+                continue
+            if np.min(tree.query(points[::3], distance_upper_bound=_GAP)[0]) > _GAP:
+                continue
+            middle = points[:, :2].mean(axis=0)
+            same = [views for place, views in found if np.hypot(*(place - middle)) < _APART]
+            if same:
+                same[0].append(other)
+            else:
+                found.append((middle, [other]))
+    return [views for _, views in found]
 
 
 def _split(surface: Skin, leaves: list[Leaf]) -> list[Skin]:
@@ -43,7 +73,8 @@ def _split(surface: Skin, leaves: list[Leaf]) -> list[Skin]:
     return [turned(surface, rest, np.array([1.0, 0.0, 0.0])), *skins]
 
 
-def _bump(surface: Skin, body: Body, bump: Bump) -> Feature:
+def _bump(surface: Skin, body: Body, bump: Bump, whole: Skin) -> Feature:
+    """whole: the skin of the thing that it is told as a part of."""
     outward = surface.to_base(bump.face.frame[2])
     centre = surface.to_base(bump.centre)
     return Feature(
@@ -56,7 +87,7 @@ def _bump(surface: Skin, body: Body, bump: Bump) -> Feature:
         bump.length,
         bump.width,
         bump.depth,
-        *_place(surface, bump.centre, bump.face.frame[2]),
+        *_place(whole, whole.axes @ centre, whole.axes @ outward),
     )
 
 

@@ -18,6 +18,7 @@ _LEVEL = 0.9
 _ON = 0.006  # points this near to a height lie on it
 _LEAST_AREA = 10e-4  # square metres; what a hand can let something go onto …
 _LEAST_HALF = 0.011  # … and into: half the width of the narrowest place
+_LEAST_LEVEL, _LEAST_WIDTH = 20e-4, 0.035  # … where it has no walls, and stands …
 _LEAST_UNDER, _LEAST_HALF_UNDER = 40e-4, 0.02  # … and under a thing, on what that stands on
 _WALL = 0.012  # what rises this far over a floor bounds it …
 _WALL_BAND = 0.05  # … looked for up to here
@@ -61,6 +62,8 @@ def find_rooms(skin: Skin) -> list[Room]:
             if not own and not roofed:
                 continue  # what the thing stands on, beside it
             room = columns.room(floor, height, roofed, own)
+            if room.kind == "level" and (room.area < _LEAST_LEVEL or room.width < _LEAST_WIDTH):
+                continue
             same = [r for r in found if _same(r, room)]
             if room.area > max([r.area for r in same], default=0.0):
                 found = [r for r in found if not any(r is s for s in same)] + [room]
@@ -114,13 +117,14 @@ class _Columns:
 
     def room(self, floor: Cells, height: float, roofed: bool, own: bool) -> Room:
         wall = self._wall_tops(height, roofed)
-        back, front = self._side(floor, wall, height, 0, -1), self._side(floor, wall, height, 0, 1)
-        right, left = self._side(floor, wall, height, 1, -1), self._side(floor, wall, height, 1, 1)
-        x0, x1, y0, y1 = back.edge, front.edge, right.edge, left.edge
-        sides = (back, front, right, left)
+        sides = [
+            self._side(floor, wall, height, axis, sign, 0)
+            for axis, sign in ((0, -1), (0, 1), (1, -1), (1, 1))
+        ]
         if roofed and own:
             # away from where it opens, it is taken to go on unseen as far as its roof, or a wall, reaches
-            x0, x1, y0, y1 = self._under(floor, height, sides)
+            sides = self._under(floor, wall, height, sides)
+        x0, x1, y0, y1 = (side.edge for side in sides)
         walls = [side for side in sides if side.blocked > 0.5]
         area = float(floor.sum()) * CELL**2
         every = np.concatenate([self.skin.points, self.skin.around])
@@ -146,28 +150,28 @@ class _Columns:
                 return Room("hollow", cloud, centre, UP, axis, length, width, deep, area)
         return Room("level", cloud, centre, UP, axis, length, width, free, area)
 
-    def _under(self, floor: Cells, height: float, sides: tuple[_Side, ...]) -> list[float]:
-        """Ends of a floor along x and y, low and high, where it goes on unseen under a roof."""
+    def _under(self, floor: Cells, wall: Array, height: float, sides: list[_Side]) -> list[_Side]:
+        """The sides of a floor that goes on unseen under a roof."""
         roof = grid.close(self._between(height + _ROOF, np.inf), 2)
-        free = (roof > 0) & (self._wall_tops(height, True) == -np.inf)
+        free = (roof > 0) & (wall == -np.inf)
         i, j = np.nonzero(floor)
-        ends = []
+        reach = []
         for k in range(4):
             axis, sign = k // 2, 2 * (k % 2) - 1
             lines = free[:, j.min() : j.max() + 1] if axis == 0 else free[i.min() : i.max() + 1].T
             good = lines.mean(axis=1) > 0.5
-            last = int((i, j)[axis].max() if sign > 0 else (i, j)[axis].min())
+            last = first = int((i, j)[axis].max() if sign > 0 else (i, j)[axis].min())
             while 0 < last + sign < len(good) - 1 and good[last + sign]:
                 last += sign
-            origin = self.raster.x0 if axis == 0 else self.raster.y0
-            ends.append(origin + (last + (1 if sign > 0 else 0)) * CELL)
-        hidden = [abs(end - side.edge) for end, side in zip(ends, sides, strict=True)]
+            reach.append(abs(last - first))
         opening = int(
-            np.argmin([math.inf if s.blocked > 0.5 else h for s, h in zip(sides, hidden, strict=True)])
+            np.argmin([math.inf if s.blocked > 0.5 else r for s, r in zip(sides, reach, strict=True)])
         )
         return [
-            side.edge if side.blocked > 0.5 or k == opening else end
-            for k, (side, end) in enumerate(zip(sides, ends, strict=True))
+            side
+            if side.blocked > 0.5 or k == opening
+            else self._side(floor, wall, height, k // 2, 2 * (k % 2) - 1, steps)
+            for k, (side, steps) in enumerate(zip(sides, reach, strict=True))
         ]
 
     def _between(self, low: float, high: float) -> Cells:
@@ -187,13 +191,14 @@ class _Columns:
         over = points[floor[i, j] > 0, 2]
         return float(np.quantile(over, 0.03)) - height if len(over) else OPEN
 
-    def _side(self, floor: Cells, wall: Array, height: float, axis: int, sign: int) -> _Side:
-        """What bounds a floor along ±x (axis 0) or ±y (axis 1)."""
+    def _side(self, floor: Cells, wall: Array, height: float, axis: int, sign: int, more: int) -> _Side:
+        """What bounds a floor, that goes on unseen for `more` cells, along ±x (axis 0) or ±y (axis 1)."""
         figure, tops, highest = (m if axis == 0 else m.T for m in (floor, wall, self.highest))
         if sign < 0:
             figure, tops, highest = figure[::-1], tops[::-1], highest[::-1]
         rows = np.nonzero(figure.any(axis=0))[0]
         last = figure.shape[0] - 1 - figure[::-1, rows].argmax(axis=0)
+        last = np.full_like(last, int(np.quantile(last, 0.9)) + more) if more else last
         steps = np.arange(1, _GAP + 1)[:, None]
         where = np.minimum(last[None, :] + steps, figure.shape[0] - 1)
         up = np.isfinite(tops[where, rows[None, :]])

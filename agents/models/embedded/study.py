@@ -33,9 +33,10 @@ def study(region: Region, shape: Shape) -> Shape:
     for direction in DIRECTIONS:
         if len(sides) < 4:
             sides += look_from(whole, direction, shapes + [whole])
-            whole = measure_region(seen_in(views + sides, region, whole))
+            if len(sides) == 1:
+                whole = measure_region(seen_in(views + sides, region, whole))
     go_home()
-    return whole
+    return measure_region(seen_in(views + sides, region, whole))
 
 
 def listed(shape: Shape) -> list[dict[str, object]]:
@@ -45,7 +46,7 @@ def listed(shape: Shape) -> list[dict[str, object]]:
              "hinge": [p.hinge.x, p.hinge.y, p.hinge.z] if p.hinge.ok else None} for p in shape.parts]
 '''
 
-# From above, then past each side of what is seen from the base, steep enough for the hand to stay over things.
+# From above, then at each side, steep enough for the hand to stay over things.
 DIRECTIONS = ((0.0, 0.0, -1.0), (0.0, 1.0, -0.7), (0.0, -1.0, -0.7), (1.0, 0.0, -0.7), (-1.0, 0.0, -0.7))
 
 
