@@ -82,8 +82,7 @@ def kind_of(view: EpisodeView, outcome: ev.OutcomeMeasured, status: str) -> str:
         return f"the program ended in {'a rejection' if status == 'rejected' else 'an error'}"
     for finding in diagnose(view, outcome.truth, outcome.success):
         if not finding.good:
-            beside = " (too far: " + finding.amount + ")" if finding.amount == "far" else ""
-            return f"{finding.decision}: {finding.kind or 'wrong'}{beside}"
+            return f"{finding.decision}: {finding.kind or 'wrong'}"
     return UNHELD
 
 
