@@ -101,7 +101,7 @@ class _Diagnosis:
         if found.decision != "target" or not found.good or goal is None:
             return
         chosen = any(c["decision"] == "part" and c["clause"] == number for _, c in self._choices)
-        if not chosen and is_part(self._record, goal["region"]):
+        if not chosen and is_part(self._record, goal["region"], self._regions[found.region]):
             kind = "it belongs in or on a part of it"
             self._found[number, "part"] = ev.Finding(
                 clause=number, decision="part", good=False, kind=kind, region=found.region

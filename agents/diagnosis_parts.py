@@ -11,7 +11,7 @@ Record = dict[str, Any]
 JOINT_MARGIN = 0.03  # m: how far a part may be measured from the body that it is a part of
 PLACE_MARGIN = 0.03  # m: how far from a place that it is
 RAISED = 0.02  # m: what stands on a surface or floor is over it
-NAIVE = 0.03  # m: a place that lies so near to the middle of a thing's top is the thing, not a part of it
+NAIVE = 0.04  # m: a place that lies so near to the middle of a region's top is found without its parts
 POINTED = ("bump", "leaf", "hollow", "level")  # which of several parts of one body is pointed at
 
 
@@ -102,26 +102,16 @@ def _pointed(clause: int, region: int, chosen: int, right: list[int], best: int)
     return ev.Finding(clause=clause, decision="part", good=good, kind=kind, region=region, part=part)
 
 
-def is_part(record: Record, region: str) -> bool:
-    """Whether a place that a goal names is a part of a thing: it is moved by a joint, lies aside, or is one
-    of several. The middle of a thing's top is the thing itself."""
-    place = record["places"].get(region)
-    if place is None:
+def is_part(record: Record, place: str, region: Record) -> bool:
+    """Whether a place that a goal names is a part of what a region shows: a joint moves it, it lies aside of
+    the region's middle, or under its top. The middle of its top needs no parts to be found."""
+    found = record["places"].get(place)
+    if found is None:
         return False
-    if place["joint"]:
-        return True
-    whole = record["objects"][place["object"]]["start"]
-    offset = np.subtract(place["start"]["centre"], whole["centre"])
-    if float(np.hypot(offset[0], offset[1])) > NAIVE:
-        return True
-    several = sum(p["object"] == place["object"] for p in record["places"].values()) > 1
-    return several and float(offset[2]) < height(whole) - NAIVE
-
-
-def height(box: Record) -> float:
-    """How far a box reaches over its middle, m."""
-    upward: float = np.abs(np.reshape(box["rotation"], (3, 3))[2]) @ np.array(box["half"])
-    return float(upward)
+    x, y, z = found["start"]["centre"]
+    aside = float(np.hypot(x - region["x"], y - region["y"])) > NAIVE
+    several = sum(p["object"] == found["object"] for p in record["places"].values()) > 1
+    return bool(found["joint"]) or aside or (several and z < region["top"] - NAIVE)
 
 
 def outside(box: Record, point: Any) -> float:

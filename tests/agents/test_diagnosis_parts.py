@@ -180,7 +180,8 @@ def test_parts_are_the_places_that_goals_name(name: str) -> None:
         fitting = [place for place, p in zip(places, episode["parts"][region], strict=True) if is_it(p)]
         assert fitting, words
         assert all(words in place for place in fitting)
-    assert is_part(episode["record"], episode["record"]["goal"][0]["region"]) is part
+    shown = episode["look"]["regions"][int(region)]
+    assert is_part(episode["record"], episode["record"]["goal"][0]["region"], shown) is part
 
 
 def put(episode: dict[str, Any], region: int, part: int | None) -> dict[str, Any]:

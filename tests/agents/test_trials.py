@@ -2,9 +2,10 @@
 
 import random
 
+import msgspec
 import pytest
 
-from skill2real.agents.trials import Judged, judge, plan
+from skill2real.agents.trials import Judged, hopeless, judge, plan
 from skill2real.ledger import events as ev
 
 
@@ -87,3 +88,63 @@ def test_outcomes_by_chance_are_rarely_accepted() -> None:
         trials = [trial(i, rng.random() < 0.5, rng.random() < 0.5) for i in range(25)]
         accepted += judge(trials, "grasp").verdict == "accepted"
     assert accepted <= 0.05 * 400
+
+
+def random_trials(rng: random.Random) -> list[ev.TrialFinished]:
+    """25 pairs with some chance of success on each side, from none to certain."""
+    without, with_candidate = rng.random(), rng.random()
+    both = [(rng.random() < without, rng.random() < with_candidate) for _ in range(25)]
+    whole = [(now and rng.random() < 0.8, after and rng.random() < 0.8) for now, after in both]
+    return [trial(i, *both[i], completed=whole[i]) for i in range(25)]
+
+
+def test_trials_end_early_only_where_nothing_could_be_accepted() -> None:
+    rng = random.Random(2)
+    ended = {"accepted": 0, "other": 0}
+    for _ in range(500):
+        trials = random_trials(rng)
+        final = judge(trials, "grasp").verdict
+        stops = [n for n in range(5, 25, 5) if hopeless(trials[:n], 25)]
+        if stops:
+            early = judge(trials[: stops[0]], "grasp", 25)
+            assert early.verdict != "accepted"
+            assert early.planned == 25
+            assert f"ended after {stops[0]} of 25 pairs" in early.reason
+        ended["accepted" if final == "accepted" else "other"] += bool(stops)
+        assert hopeless(trials, 25) is (final != "accepted")
+    assert ended["accepted"] == 0
+    assert ended["other"] > 100
+
+
+def test_trials_are_not_ended_while_the_rest_could_still_win() -> None:
+    """21 pairs without difference leave four: a win in all of them would be p = 0.06. 20 leave five."""
+    same = [trial(i, False, False) for i in range(25)]
+    assert not hopeless(same[:20], 25)
+    assert hopeless(same[:21], 25)
+
+
+def test_tasks_that_got_worse_are_named() -> None:
+    trials = [trial(i, i < 5, i < 20) for i in range(24)]
+    lost = msgspec.structs.replace(trial(24, True, False), task="other")
+    assert judge([*trials, lost], "grasp").regressions == (
+        ev.Regression(task="other", pairs=1, wins=0, losses=1),
+    )
+
+
+def test_pairs_are_spread_over_scenes() -> None:
+    tasks = [msgspec.structs.replace(task(i), scene="one" if i < 8 else "two") for i in range(10)]
+    pairs = plan(tasks, {t.instruction for t in tasks}, 4, (5, 29))
+    assert {p.task.scene for p in pairs} == {"one", "two"}
+
+
+@pytest.mark.parametrize("decision", ["order", "retry"])
+def test_what_pays_off_in_the_whole_is_judged_by_completion(decision: str) -> None:
+    findings = (ev.Finding(clause=0, decision=decision, good=True),)
+    judged = Judged("e", ev.CritiqueWritten(text="", findings=findings, success=False), success=False)
+    assert judged.arm(decision).decision is False
+
+
+@pytest.mark.parametrize("decision", ["part", "work"])
+def test_a_decision_that_was_never_taken_did_not_go_well(decision: str) -> None:
+    judged = Judged("e", ev.CritiqueWritten(text="", findings=(), success=True), success=True)
+    assert judged.arm(decision).decision is False
