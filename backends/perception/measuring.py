@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from .. import geometry
 from ..geometry import Array, Circle, Rectangle
-from . import grid
+from . import figure, grid
 from .grid import Grid
 from .segmenting import Piece
 
@@ -23,7 +23,7 @@ class Body:
     """What was measured of one thing; metres, radians, base frame. cloud (N, 3): its points, one in 3 mm
     voxels. circle: of its round outline, None without one. floor: height of the inside of something open
     at the top, None where it is closed. handle: middle (3,) and outward direction (3,) of what stands out
-    of a round outline."""
+    of the outline. hole: middle (2,) of the one hole through it, None without."""
 
     cloud: Array
     rectangle: Rectangle
@@ -34,6 +34,7 @@ class Body:
     axis: Array
     facing: Array
     handle: tuple[Array, Array] | None
+    hole: Array | None = None
 
     @property
     def hollow(self) -> bool:
@@ -41,9 +42,10 @@ class Body:
 
     @property
     def centre(self) -> Array:
-        """(3,): middle of the round outline or of the footprint, half way up."""
+        """(3,): middle of the round outline, of the hole or of the footprint, half way up."""
         plan = self.circle or self.rectangle
-        return np.array([plan.x, plan.y, (self.bottom + self.top) / 2])
+        x, y = (plan.x, plan.y) if self.circle or self.hole is None else self.hole
+        return np.array([x, y, (self.bottom + self.top) / 2])
 
 
 def measure(pieces: list[Piece]) -> Body | None:
@@ -56,7 +58,7 @@ def measure(pieces: list[Piece]) -> Body | None:
     top = _top(cloud)
     outline = _Outline(cloud, max(_CELL, 1.3 * pitch))
     circle = outline.circle(pitch)
-    handle = _handle(cloud, circle) if circle else None
+    handle = _handle(cloud, circle) if circle else outline.handle()
     if circle:
         rectangle = _round_footprint(cloud, circle, handle, pitch)
     else:
@@ -67,7 +69,8 @@ def measure(pieces: list[Piece]) -> Body | None:
     # a bar that hangs over its support is not as high as it hangs
     bar = rectangle.length > 3.0 * rectangle.width and np.ptp(cloud[:, 2]) < 0.3 * rectangle.length
     axis = geometry.UP if height > rectangle.length and not bar else lying
-    return Body(cloud, rectangle, circle, bottom, top, floor, axis, _facing(pieces), handle)
+    facing, hole = _facing(pieces), outline.hole(bottom, height)
+    return Body(cloud, rectangle, circle, bottom, top, floor, axis, facing, handle, hole)
 
 
 def fuse(clouds: list[Array]) -> Array:
@@ -143,6 +146,15 @@ class _Outline:
         if found.error > max(0.045 * radius, 0.8 * pitch):
             return None
         return Circle(x, y, radius + pitch / 2, found.error)
+
+    def handle(self) -> tuple[Array, Array] | None:
+        """Of an outline with corners."""
+        return figure.find_handle(self.raster, self.figure, self.inside, self.cloud)
+
+    def hole(self, bottom: float, height: float) -> Array | None:
+        """Middle of the one hole through a thing of this height."""
+        body = self.raster.occupied(self.cloud[self.cloud[:, 2] > bottom + 0.35 * height])
+        return figure.find_hole(self.raster, body, self.figure, height)
 
     def floor(self, height: float) -> float | None:
         """Height of the middle, where it lies deeper than what stands around it on most sides."""

@@ -84,9 +84,7 @@ class Limb:
         self._grip_reach = force / self._model.actuator_gainprm[arm.finger_motors, 0]
         self.opening, self.sent_width = width > self.width, width
 
-    def drive(
-        self, mass: NDArray[np.float64], joints: Joints, speeds: Joints, accelerations: Joints
-    ) -> None:
+    def drive(self, mass: NDArray[np.float64], joints: Joints, speeds: Joints, accelerations: Joints) -> None:
         """Sets the motors for one tick towards a reference. mass: the model's whole mass matrix."""
         data, arm = self._data, self.arm
         wanted = (
