@@ -101,7 +101,6 @@ def _on(skin: Skin, face: Face) -> Iterator[Bump]:
     raised = grid.close(face.raster.occupied(points), 1)
     count, labels = grid.components(raised)
     owner = labels[face.raster.index(points)]
-    size = _extent(face.figure)
     for label in range(1, count + 1):
         mine = points[owner == label]
         if len(mine) < _LEAST_POINTS:
@@ -110,13 +109,14 @@ def _on(skin: Skin, face: Face) -> Iterator[Bump]:
         if not _LEAST_DEPTH < depth < _MOST_DEPTH:
             continue
         plan = geometry.smallest_rectangle(mine[:, :2], 0.01)
+        along, across = _extent(face, plan.yaw)
         # a ridge may reach over the whole face
-        limit = 1.2 if plan.width < 0.5 * min(size) else 0.8
-        if not _LEAST_LENGTH < plan.length < limit * max(size) or plan.width > 0.8 * min(size):
+        limit = 1.2 if plan.width < 0.5 * across else 0.8
+        if not _LEAST_LENGTH < plan.length < limit * along or plan.width > 0.8 * across:
             continue
         # a bar may stand off the edge of an upright face; what comes up from an edge is a wall
         bar = abs(face.frame[2, 2]) < 0.5 and (mine[:, 2] < face.offset + depth / 2).mean() < 0.4
-        if not _stands_in(face, plan, plan.length < 0.8 * max(size), bar):
+        if not _stands_in(face, plan, plan.length < 0.7 * along, bar):
             continue
         axis = np.array([np.cos(plan.yaw), np.sin(plan.yaw), 0.0])
         middle = face.offset + depth - min(plan.width, depth) / 2
@@ -132,9 +132,12 @@ def _on(skin: Skin, face: Face) -> Iterator[Bump]:
         )
 
 
-def _extent(figure: Cells) -> tuple[float, float]:
-    i, j = np.nonzero(figure)
-    return (float(np.ptp(i)) + 1) * CELL, (float(np.ptp(j)) + 1) * CELL
+def _extent(face: Face, yaw: float) -> tuple[float, float]:
+    """Of a face in a direction of its plane, and across it."""
+    cells = face.raster.centres(face.figure)
+    along = cells @ np.array([np.cos(yaw), np.sin(yaw)])
+    across = cells @ np.array([-np.sin(yaw), np.cos(yaw)])
+    return float(np.ptp(along)) + CELL, float(np.ptp(across)) + CELL
 
 
 def _stands_in(face: Face, plan: Rectangle, ends: bool, edge: bool) -> bool:

@@ -23,6 +23,7 @@ _LEAST_UNDER, _LEAST_HALF_UNDER = 40e-4, 0.02  # … and under a thing, on what 
 _WALL = 0.012  # what rises this far over a floor bounds it …
 _WALL_BAND = 0.05  # … looked for up to here
 _ROOF = 0.045  # what is this far over a floor leaves room under it
+_STRIP = 6  # cells: half the width of a strip that is no part of a level
 _GAP = 15  # cells of a floor that a wall may hide
 _DROP = 0.012  # a floor ends where what is seen is lower
 _LEAST_DEPTH = 0.015  # a flatter one is a level with a rim
@@ -104,12 +105,13 @@ class _Columns:
         if len(flat) == 0:
             return
         figure = grid.close(self.raster.occupied(flat), 2) & self.outline
+        # normals are not known up to an edge
+        near = skin.points[np.abs(skin.points[:, 2] - height) < _ON]
+        figure |= grid.grow(figure, 2) & self.raster.occupied(near)
         figure &= 1 - self._between(height + _WALL, height + _WALL_BAND)
         roof = grid.close(self._between(height + _ROOF, np.inf), 2)
         for part, roofed in ((figure & (1 - roof), False), (figure & roof, True)):
-            count, labels = grid.components(_opened(part))
-            for label in range(1, count + 1):
-                one = (labels == label).astype(np.uint8)
+            for one in _separate(part):
                 wide = float(grid.depth_inside(one).max()) * CELL
                 area, half = (_LEAST_AREA, _LEAST_HALF) if own else (_LEAST_UNDER, _LEAST_HALF_UNDER)
                 if one.sum() * CELL**2 >= area and wide >= half:
@@ -224,7 +226,14 @@ class _Columns:
         return _Side(share, origin + cells * CELL, top)
 
 
-def _opened(figure: Cells) -> Cells:
-    """Without what is narrower than two cells."""
-    inside = (grid.depth_inside(figure) > 1.5).astype(np.uint8)
-    return grid.grow(inside, 2) & figure
+def _separate(figure: Cells) -> Iterator[Cells]:
+    """Connected figures: wide ones first, without the strips that lead on from them (the upper edge of a
+    door, beside a top), then what is left."""
+    left = figure.copy()
+    for radius in (_STRIP, 2):
+        inside = (grid.depth_inside(left) > radius - 0.5).astype(np.uint8)
+        count, labels = grid.components(grid.grow(inside, radius) & left)
+        for label in range(1, count + 1):
+            one = (labels == label).astype(np.uint8)
+            left &= 1 - one
+            yield one
