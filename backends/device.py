@@ -69,7 +69,7 @@ class Facts:
     finger_length: float
     wrist_cameras: dict[str, Matrix]  # camera → 4×4 camera_to_tool, for cameras carried by a hand
     camera_arm: dict[str, str]  # wrist camera → arm that carries it
-    roots: dict[str, Matrix] = field(default_factory=dict)  # arm → 4×4, its own base where that is not the frame
+    roots: dict[str, Matrix] = field(default_factory=dict)  # arm → 4×4, where it is mounted
 
 
 class Device(Protocol):

@@ -17,9 +17,9 @@ class Arm:
     """One arm of a model. Joint arrays follow the arm from base to hand.
 
     base_to_world, root_to_base, tool_to_hand: 4×4. The base frame is that of the cell, which is the first
-    arm's; root_to_base: where this arm itself is mounted in it. tool_to_hand: origin in the plane of the finger ends, x along the
-    closing direction, z along the fingers. hand_bodies: the hand and all that is fixed to it;
-    moving_bodies: those and the links.
+    arm's; root_to_base: where this arm itself is mounted in it. tool_to_hand: origin in the plane of the
+    finger ends, x along the closing direction, z along the fingers. hand_bodies: the hand and all that is
+    fixed to it; moving_bodies: those and the links.
     """
 
     joints: Indices

@@ -34,8 +34,9 @@ _PLACED = (
 class Scene:
     """The environment of a scene, set to one initial state at a time.
 
-    model, data: MuJoCo's. arms, kinematics: by name, the first arm first. objects: bodies of the things in the scene by instance name. kinds: their
-    categories. table: height of the table's top (or the floor) in the world, m.
+    model, data: MuJoCo's. arms, kinematics: by name, the first arm first. objects: bodies of the things in
+    the scene by instance name. kinds: their categories. table: height of the table's top (or the floor) in
+    the world, m.
     """
 
     def __init__(self, task: SimTask) -> None:
