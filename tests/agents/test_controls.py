@@ -1,4 +1,4 @@
-"""Runs without Verifier and without Governor end in order, and show what these two are for."""
+"""Runs with less of a Verifier or without Governor end in order, and show what these two are for."""
 
 import asyncio
 from pathlib import Path
@@ -18,6 +18,10 @@ CONTROLS = {
     "no-verifier": config("no-verifier", tasks=("51",), brain_tasks=("51+52",), episodes=1, verifier="none"),
     "no-governor": config("no-governor", tasks=("51",), brain_rounds=0, episodes=2, governor=False),
     "neither": config("neither", tasks=("51",), brain_rounds=0, episodes=1, verifier="none", governor=False),
+    "public": config("public", tasks=("51",), brain_rounds=0, episodes=1, verifier="public"),
+    "shuffled": config(
+        "shuffled", tasks=("51",), brain_rounds=0, episodes=3, verifier="shuffled", early_stop=True
+    ),
 }
 
 
@@ -79,3 +83,36 @@ def test_without_a_governor_what_passes_the_screens_is_accepted(ledgers: dict[st
     *_, (last, entries) = memories(said)
     assert last.data.memory_hash == memory_hash(entries.values())
     assert by_subject(said, "layer.frozen")["C1"].memory_hash == last.data.memory_hash
+
+
+def test_what_everybody_sees_names_no_region_and_no_success(ledgers: dict[str, Path]) -> None:
+    said = read(ledgers["public"])
+    critiques = by_subject(said, "critique.written")
+    assert critiques.keys() == by_subject(said, "episode.finished").keys()
+    seen = [finding for critique in critiques.values() for finding in critique.findings]
+    assert {finding.decision for finding in seen} <= {"grasp", "release", "order"}
+    assert "grasp" in {finding.decision for finding in seen}
+    assert {(finding.region, finding.part, finding.direction) for finding in seen} == {(-1, -1, "")}
+    for critique in critiques.values():
+        assert critique.text.startswith("Whether the goal was reached was not seen.")
+        assert not critique.success
+
+
+def test_what_is_seen_of_a_grasp_is_what_happened(ledgers: dict[str, Path]) -> None:
+    said = read(ledgers["public"])
+    outcomes = by_subject(said, "outcome.measured")
+    for id, critique in by_subject(said, "critique.written").items():
+        lifted = any(hold["lifted"] > 0.05 for hold in outcomes[id].truth["holds"])
+        assert [f.good for f in critique.findings if f.decision == "grasp"] == [lifted]
+
+
+def test_shuffled_words_are_said_of_others_and_judged_as_they_are(ledgers: dict[str, Path]) -> None:
+    said = read(ledgers["shuffled"])
+    critiques, started = by_subject(said, "critique.written"), by_subject(said, "episode.started")
+    first = [critiques[id] for id, one in started.items() if (one.purpose, one.batch) == ("train", 0)]
+    assert first
+    assert all(critique.findings == () and not critique.success for critique in first)
+    assert any(critique.findings for critique in critiques.values())
+    for trial in (one.data for one in said if one.event.type == "trial.finished"):
+        for arm in (trial.without, trial.with_candidate):
+            assert arm.completed is critiques[arm.episode].success
