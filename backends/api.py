@@ -227,13 +227,14 @@ class Support:
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """pose: where the fingers close or open. start: clear of it, along the approach.
-    width: of what is between the fingers."""
+    width: of what is between the fingers. opening: how far they may be open there."""
 
     ok: bool = True
     reason: Reason = ""
     start: Pose = field(default_factory=Pose)
     pose: Pose = field(default_factory=Pose)
     width: float = 0.0
+    opening: float = 0.0
     score: float = 0.0
     _host: Any = field(default=None, repr=False, compare=False)
 

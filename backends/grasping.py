@@ -1,13 +1,13 @@
 """Where a parallel gripper can close on a measured thing, and where it has to go to put the thing down.
 
 Tool frame: origin between the finger tips, x along the closing direction, z along the approach. Every
-candidate is checked against the points that were seen, with the fingers fully open, over the whole way
-from its start.
+candidate is checked against the points that were seen, over the whole way from its start: with the fingers
+fully open, and where something stands too near for that, opened no farther than needed.
 """
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -32,7 +32,10 @@ _OFF_SUPPORT_SHARE = 0.4  # … or this share of the thing's height, if that is 
 _OFF_FACE = 0.004  # … and from the face that a part stands on
 _DIRECTIONS = 12
 _RIM_PLACES = 24
-_MOST_REACHED = 8  # grasps for which the way of the arm is looked for, best first
+_MOST_REACHED = 8  # grasps for which the way of the arm is looked for, best first …
+_MORE_REACHED = 8  # … and, where none of these is in reach, so many of the others, spread evenly
+_MARGIN = 0.01  # between a narrowly opened finger and the thing, each side
+_NARROW = 0.25  # what it costs to come with the fingers opened narrowly
 _CLEAR = 0.06  # start: the tips are this far before the thing's nearest part …
 _CLEAR_LEAST = 0.02  # … or of a part, where other things stand before it, this far
 
@@ -50,12 +53,14 @@ class Gripper:
 @dataclass(frozen=True)
 class Grip:
     """start, tool: 4×4 tool_to_base before and at the place where the fingers close or open. width: of
-    what is between them. score: 0 to 1, higher is better."""
+    what is between them. score: 0 to 1, higher is better. opening: how far the fingers may be open on the
+    way from start to tool, or after letting go."""
 
     start: Array
     tool: Array
     width: float
     score: float
+    opening: float
 
 
 @dataclass(frozen=True)
@@ -95,7 +100,8 @@ def plan_grasp(
     obstacles = np.concatenate([near, whole])
     tried = [_settle(place, body, obstacles, gripper, depth, approach, clear) for place in places]
     grips = sorted((g for g in tried if isinstance(g, Grip)), key=lambda g: -g.score)
-    for grip in grips[: _MOST_REACHED + rank]:
+    best, others = grips[: _MOST_REACHED + rank], grips[_MOST_REACHED + rank :]
+    for grip in best + others[:: len(others) // _MORE_REACHED + 1]:
         possible = _turned_to_reach(grip, gripper, reachable)
         if possible is not None:
             if rank == 0:
@@ -221,17 +227,18 @@ def _settle(
     if width > gripper.max_width - 2 * _LEAST_GAP:
         return "too_wide"
     tool[:3, 3] += tool[:3, 0] * (low + high) / 2 + approach * tip
-    ways = ((tip - nearest) + before for before in clear)
-    travel = next(
-        (way for way in ways if not collides(tool, obstacles, gripper, gripper.max_width, way)), None
-    )
-    if travel is None:
+    narrow = min(width + 2 * _MARGIN, gripper.max_width)
+    ways = [(wide, (tip - nearest) + before) for wide in (gripper.max_width, narrow) for before in clear]
+    way = next((way for way in ways if not collides(tool, obstacles, gripper, *way)), None)
+    if way is None:
         return "no_clearance"
+    opening, travel = way
     start = tool.copy()
     start[:3, 3] -= approach * travel
     turn = math.acos(min(1.0, abs(float(tool[:3, 0] @ geometry.across(gripper.closing, approach)))))
     cost = place.cost + 0.4 * width / gripper.max_width + 0.15 * turn / (math.pi / 2)
-    return Grip(start, tool, width, max(0.0, 1.0 - cost))
+    cost += _NARROW if opening < gripper.max_width else 0.0
+    return Grip(start, tool, width, max(0.0, 1.0 - cost), opening)
 
 
 def _deepest(tool: Array, approach: Array, body: Body) -> float:
@@ -259,5 +266,5 @@ def _turned_to_reach(grip: Grip, gripper: Gripper, reachable: Reachable) -> Grip
         flip = np.diag([s, s, 1.0, 1.0])
         start, tool = grip.start @ flip, grip.tool @ flip
         if reachable([start, tool]):
-            return Grip(start, tool, grip.width, grip.score)
+            return replace(grip, start=start, tool=tool)
     return None

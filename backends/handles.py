@@ -122,6 +122,7 @@ def to_plan(grip: Grip | Trouble, arm: str) -> Plan:
         start=to_pose(grip.start, arm),
         pose=to_pose(grip.tool, arm),
         width=grip.width,
+        opening=grip.opening,
         score=grip.score,
         _host=Grasp(grip, arm),
     )

@@ -10,6 +10,8 @@ from .geometry import UP, Array
 from .grasping import Grip, Gripper, Reachable, Trouble, collides
 from .perception.measuring import Body
 
+_OPENING = 0.015  # more than the held thing's width, where there is no room to open wide
+
 
 def plan_place(
     target: Array,
@@ -37,9 +39,12 @@ def plan_place(
         spin = geometry.rotation(UP, turn)
         tool[:3, :3] = spin @ grip.tool[:3, :3]
         tool[:3, 3] = target + spin @ (grip.tool[:3, 3] - base) + UP * clearance
-        lifted = _lift_clear(tool, near, gripper, grip.width)
+        narrow = min(grip.width + _OPENING, gripper.max_width)
+        lifted = _lift_clear(tool, near, gripper, narrow)
         if lifted is None:
             continue
+        cramped = collides(lifted, near, gripper, gripper.max_width, 0.0)
+        opening = narrow if cramped else gripper.max_width
         start = _above(lifted, near, body, grip, target)
         for height in (start, (start + lifted[2, 3]) / 2, lifted[2, 3] + 0.02):
             above = lifted.copy()
@@ -47,7 +52,7 @@ def plan_place(
             if reachable([above, lifted]):
                 lift = float(lifted[2, 3] - tool[2, 3])
                 score = max(0.0, 1.0 - 5.0 * lift - 0.1 * abs(turn))
-                return Grip(above, lifted, grip.width, score)
+                return Grip(above, lifted, grip.width, score, opening)
         trouble = "unreachable"
     return trouble
 
@@ -59,9 +64,8 @@ def _around(points: Array, body: Body) -> NDArray[np.bool_]:
     return np.asarray(((points > low) & (points < high)).all(axis=1))
 
 
-def _lift_clear(tool: Array, near: Array, gripper: Gripper, width: float) -> Array | None:
+def _lift_clear(tool: Array, near: Array, gripper: Gripper, opening: float) -> Array | None:
     """The tool raised as little as needed for the hand to touch nothing, None where 0.3 m do not help."""
-    opening = min(width + 0.01, gripper.max_width)
     for step in range(31):
         raised = tool.copy()
         raised[2, 3] += 0.01 * step

@@ -67,23 +67,55 @@ right = measure_point(views[0], cu + 24, cv)
 PICK = '''
 from typing import Literal
 
+# straight down first, then slanted towards each side
+SLANTS = [(0.0, 0.0, -1.0), (0.25, 0.0, -1.0), (-0.25, 0.0, -1.0), (0.0, 0.25, -1.0), (0.0, -0.25, -1.0)]
+
+
+def closely(region: Region, shape: Shape) -> Shape:
+    """A thing measured again from close by: from above or, where that is out of reach, slanting. As it was
+    where it is not found."""
+    for slant in ((0.0, 0.0, -1.0), (0.5, 0.0, -1.0), (-0.5, 0.0, -1.0)):
+        place = compile_view(Point(shape.x, shape.y, shape.top), 0.25, slant)
+        if not move_to(place, speed=0.8, tolerance=0.02).ok:
+            continue
+        view = capture("wrist")
+        again = measure_region(segment(view, region))
+        if again.ok and abs(again.x - shape.x) + abs(again.y - shape.y) < 0.04:
+            return again
+        # seen from afar at the edge of a picture, its place may be some centimetres off
+        near = [r for r in find_regions(view) if r.ok and abs(r.x - shape.x) + abs(r.y - shape.y) < 0.06
+                and abs(r.top - shape.top) < 0.04]
+        near.sort(key=lambda r: abs(r.x - shape.x) + abs(r.y - shape.y))
+        return measure_region(near[0]) if near else shape
+    return shape
+
+
+def free_grasp(shape: Shape, style: Literal["centre", "rim", "handle"], depth: float, rank: int) -> Plan:
+    """A grasp for which there is room: less deep or slanted where the one that is wanted has none."""
+    plan = compile_grasp(shape, style, depth, rank=rank)
+    for share in (1.0, 0.5):
+        for slant in SLANTS:
+            if not plan.ok:
+                plan = compile_grasp(shape, style, share * depth, slant)
+    return plan
+
 
 def pick(region: Region, shape: Shape, style: Literal["centre", "rim", "handle"], depth: float,
-         near: bool) -> tuple[Shape, Plan]:
-    """Grasp a thing and lift it; less deep where that is not free. near: measure it again from close by
-    first."""
-    set_gripper(describe_workspace().max_width)
-    if near and move_to(compile_view(shape, 0.25), speed=0.8, tolerance=0.02).ok:
-        again = measure_region(segment(capture("wrist"), region))
-        if again.ok and abs(again.x - shape.x) + abs(again.y - shape.y) < 0.04:
-            shape = again
+         near: bool, tries: int = 1) -> tuple[Shape, Plan]:
+    """Grasp a thing and lift it. near: measure it again from close by first. tries: how often in all, while
+    nothing is held; from the second on measured again, and another grasp."""
     plan = compile_grasp(shape, style, depth)
-    if not plan.ok:
-        plan = compile_grasp(shape, style, 0.5 * depth)
-    if move_to(plan.start, speed=0.8, tolerance=0.02).ok:
-        move_to(plan.pose, speed=0.25, tolerance=0.004)
-        set_gripper(0.0)
-    move_to(offset_pose(plan.pose, dz=0.22), speed=0.5, tolerance=0.03)
+    for k in range(tries):
+        set_gripper(describe_workspace().max_width)
+        if near or k > 0:
+            shape = closely(region, shape)
+        plan = free_grasp(shape, style, depth, k)
+        if move_to(plan.start, speed=0.8, tolerance=0.02).ok:
+            set_gripper(plan.opening)
+            move_to(plan.pose, speed=0.25, tolerance=0.004)
+            set_gripper(0.0)
+        if move_to(offset_pose(plan.pose, dz=0.22), speed=0.5, tolerance=0.03).holding:
+            break
     return shape, plan
 '''
 
@@ -101,11 +133,17 @@ def room(region: Region, shape: Shape, spot: Point) -> Point:
 PUT = '''
 def put(spot: Point, held: Shape, plan: Plan, clearance: float, carry: bool) -> Robot:
     """Let go of the held thing above a spot. carry: take the offset of the grasp into account."""
-    pose = compile_place(spot, held, plan, clearance).pose
+    place = compile_place(spot, held, plan, clearance)
+    pose = place.pose
     if not carry:
         pose = compile_pose(Point(spot.x, spot.y, pose.z), closing=plan.pose.closing)
-    move_to([offset_pose(pose, dz=0.12), pose], speed=0.5, tolerance=0.02)
-    done = set_gripper(describe_workspace().max_width)
+    here = read_robot().pose
+    high = max(here.z, place.start.z)
+    over = offset_pose(pose, dz=high - pose.z)
+    way = [offset_pose(here, dz=high - here.z), over, pose]
+    if move_to(way, speed=0.5, tolerance=0.02).reason == "unreachable":
+        move_to([offset_pose(pose, dz=0.12), pose], speed=0.5, tolerance=0.02)
+    done = set_gripper(place.opening if place.ok else describe_workspace().max_width)
     move_to(offset_pose(read_robot().pose, dz=0.15), speed=0.5, tolerance=0.03)
     return done
 '''
