@@ -173,6 +173,9 @@ def _verdict(story: CandidateStory) -> RenderableType | None:
     ]
     if rows:
         parts.append(table(("failure", ">without", ">with"), rows))
+    worse = [(r.task, r.pairs, r.wins, r.losses) for r in verdict.regressions]
+    if worse:
+        parts.append(table(("completed less often with it", ">pairs", ">won", ">lost"), worse))
     return Group(*parts)
 
 
