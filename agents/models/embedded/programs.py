@@ -71,6 +71,11 @@ from typing import Literal
 SLANTS = [(0.0, 0.0, -1.0), (0.25, 0.0, -1.0), (-0.25, 0.0, -1.0), (0.0, 0.25, -1.0), (0.0, -0.25, -1.0)]
 
 
+def away(region: Region, shape: Shape) -> float:
+    """How far what was found is from where a thing should be, in all."""
+    return abs(region.x - shape.x) + abs(region.y - shape.y) + abs(region.top - shape.top)
+
+
 def closely(region: Region, shape: Shape) -> Shape:
     """A thing measured again from close by: from above or, where that is out of reach, slanting. As it was
     where it is not found."""
@@ -79,14 +84,14 @@ def closely(region: Region, shape: Shape) -> Shape:
         if not move_to(place, speed=0.8, tolerance=0.02).ok:
             continue
         view = capture("wrist")
-        again = measure_region(segment(view, region))
-        if again.ok and abs(again.x - shape.x) + abs(again.y - shape.y) < 0.04:
-            return again
-        # seen from afar at the edge of a picture, its place may be some centimetres off
-        near = [r for r in find_regions(view) if r.ok and abs(r.x - shape.x) + abs(r.y - shape.y) < 0.06
-                and abs(r.top - shape.top) < 0.04]
-        near.sort(key=lambda r: abs(r.x - shape.x) + abs(r.y - shape.y))
-        return measure_region(near[0]) if near else shape
+        found = segment(view, region)
+        if not found.ok or away(found, shape) > 0.06:
+            # seen from afar at the edge of a picture, its place may be some centimetres off
+            near = [r for r in find_regions(view) if r.ok and away(r, shape) < 0.08]
+            near.sort(key=lambda r: away(r, shape))
+            found = near[0] if near else found
+        again = measure_region(found)
+        return again if again.ok and away(found, shape) < 0.08 else shape
     return shape
 
 
