@@ -16,6 +16,7 @@ from .kinematics import Joints, Kinematics, rotation_vector
 
 JOINT_SPEED = 2.0  # rad/s
 TURN_SPEED = 2.0  # rad/s, of the tool
+_TURN_RADIUS = 0.12  # m: a slow motion turns no faster than something of this size would move along
 ACCELERATION = 1.5  # m/s²
 _LENGTH, _ANGLE, _FEWEST = (
     0.01,
@@ -112,6 +113,7 @@ def time(
     """Gives a path of joint positions, in pieces that end at targets, its timing. seconds: the least
     duration."""
     path = np.array([start, *(joints for piece in pieces for joints in piece)])
+    turning = min(TURN_SPEED, speed / _TURN_RADIUS)
     tools = np.array([kinematics.tool(joints) for joints in path])
     shift = np.diff(tools[:, :3, 3], axis=0)
     turn = np.array([rotation_vector(b[:3, :3] @ a[:3, :3].T) for a, b in itertools.pairwise(tools)])
@@ -119,7 +121,7 @@ def time(
     nominal = np.maximum.reduce(
         [
             np.linalg.norm(shift, axis=1) / speed,
-            np.linalg.norm(turn, axis=1) / TURN_SPEED,
+            np.linalg.norm(turn, axis=1) / turning,
             np.abs(steps).max(axis=1) / JOINT_SPEED,
             np.full(len(steps), 1e-4),
         ]
@@ -128,7 +130,7 @@ def time(
     limit = np.ones(len(path))  # of the pace: 1 is full speed
     limit[0] = limit[-1] = 0.0
     velocity = (
-        np.concatenate([shift / speed, turn / TURN_SPEED, steps / JOINT_SPEED], axis=1) / nominal[:, None]
+        np.concatenate([shift / speed, turn / turning, steps / JOINT_SPEED], axis=1) / nominal[:, None]
     )
     for end in ends[:-1]:
         before, after = velocity[end - 1], velocity[end]
