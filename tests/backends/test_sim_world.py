@@ -147,3 +147,31 @@ def test_robosuite_states_are_seeds(part):
     again = opened("robosuite", part, state=3)
     assert again.digest() == start
     assert not again.outcome().success
+
+
+def test_record_tells_what_moved_a_drawer_and_for_which_values_it_is_closed():
+    world = opened("libero_90", 0)
+    before = world.truth()
+    name = "wooden_cabinet_1_top_level"
+    joint = before["joints"][name]
+    assert before["goal"][0]["joints"] == [name]
+    assert joint["asked"]["close"][0] == pytest.approx(0.0, abs=1e-3)
+    assert before["places"]["wooden_cabinet_1_top_region"]["joint"] == name
+    assert before["places"]["wooden_cabinet_1_top_side"]["joint"] == ""
+    (x, y, z), half = joint["box"]["start"]["centre"], joint["box"]["start"]["half"]
+    front = [x, y + half[1], z]
+    closing = world.device.arm("arm").tool_to_base[:3, 0]
+    world.device.grip("arm", 0.0, 20.0)
+    high = [front[0], front[1] + 0.06, front[2]]
+    go(world, downward(closing, [*high[:2], 0.35]), downward(closing, high))
+    go(world, downward(closing, [front[0], front[1] - 0.05, front[2]]))
+    go(world, downward(closing, high))
+    world.device.frame("scene")
+    record = world.outcome().record
+    after = record["joints"][name]
+    (touch,) = [t for t in after["touches"] if t["fingers"]]
+    assert touch["before"] == pytest.approx(joint["start"], abs=2e-3)
+    assert after["end"] > joint["start"] + 0.02
+    assert record["captures"][0]["moved"]["joints"].keys() == {name}
+    assert record["captures"][0]["moved"]["places"].keys() == {"wooden_cabinet_1_top_region"}
+    assert not any(j["touches"] for other, j in record["joints"].items() if other != name)
