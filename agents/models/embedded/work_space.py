@@ -60,7 +60,8 @@ def families(part: Part) -> list[Variant]:
 
 def _possible(part: Part, style: str, motion: str) -> bool:
     """Whether the geometry that a variant stands on was measured, and leaves room for it."""
-    stands_out, faces_up = part["kind"] == "bump", abs(part["outward"][2]) > 0.8
+    stands_out: bool = part["kind"] == "bump"
+    faces_up: bool = abs(part["outward"][2]) > 0.8
     turns = part["hinge"] is not None or (stands_out and not faces_up)
     if kind_of(motion) == "twist" and not stands_out:
         return False
@@ -72,7 +73,7 @@ def _possible(part: Part, style: str, motion: str) -> bool:
         return True
     if style == "hook" or style == "top":
         return not faces_up and part["kind"] in ("bump", "leaf")
-    return stands_out
+    return bool(stands_out)
 
 
 def _end(style: str, motion: str) -> float:
