@@ -241,3 +241,41 @@ def test_of_a_thing_seen_from_one_side_the_middle_is_held():
     grip = grasp(front, points)
     assert grip.width == pytest.approx(0.04, abs=0.006)
     assert grip.tool[:2, 3] == pytest.approx([0.5, 0.0], abs=0.006)
+
+
+def test_between_near_neighbours_the_hand_comes_opened_narrowly():
+    can = Cylinder(0.5, 0.0, 0.02, 0.1)
+    body, points = see([can], can)
+    assert grasp(body, points).opening == HAND.max_width
+    well = [Box(0.5, s * 0.055, 0.12, 0.008, 0.09, colour=(230, 200, 40)) for s in (1, -1)]
+    well += [Box(0.5 + s * 0.055, 0.0, 0.008, 0.1, 0.09, colour=(230, 200, 40)) for s in (1, -1)]
+    body, points = see([can, *well], can)
+    grip = grasp(body, points)
+    assert grip.width < grip.opening < HAND.max_width
+    assert not open_hand_touches(grip.tool, points, grip.opening)
+    assert open_hand_touches(grip.tool, points)
+
+
+def test_where_only_a_worse_grasp_is_in_reach_it_is_found():
+    bowl = Cylinder(0.5, 0.0, 0.07, 0.06, wall=0.004)
+    body, points = see([bowl], bowl)
+    best = grasp(body, points, "rim").tool[:2, 3]
+    away = [0.5, 0.0] - (best - [0.5, 0.0])
+    grip = grasp(
+        body, points, "rim", reachable=lambda poses: all(np.hypot(*(p[:2, 3] - away)) < 0.03 for p in poses)
+    )
+    assert isinstance(grip, Grip)
+
+
+def test_the_hand_opens_wide_only_where_there_is_room():
+    low = Box(0.35, -0.15, 0.06, 0.04, 0.03)
+    pair = [Box(0.55, 0.1 + s * 0.05, 0.12, 0.01, 0.06, colour=(230, 200, 40)) for s in (1, -1)]
+    body, _ = see([low, *pair], low)
+    memory, scene = Memory(BOX), Scene([low, *pair])
+    for frame in (scene.above(0.55, 0.1, 0.6), scene.above(0.35, -0.15, 0.5), scene.front()):
+        memory.add(Sight(frame, BOX, []))
+    grip = grasp(body, memory.points)
+    assert place(body, memory.points, grip, (0.55, -0.25, 0.0)).opening == HAND.max_width
+    there = place(body, memory.points, grip, (0.55, 0.1, 0.0), yaw=0.0)
+    assert grip.width < there.opening < HAND.max_width
+    assert not open_hand_touches(there.tool, memory.points, there.opening)

@@ -131,7 +131,14 @@ def room(region: Region, shape: Shape, spot: Point) -> Point:
     if not move_to(compile_view(shape, 0.45), speed=0.8, tolerance=0.02).ok:
         return spot
     view = capture("wrist")
-    support = measure_support(view, segment(view, region))
+    found = segment(view, region)
+    if not found.ok:
+        # of a tall thing only a side may have been seen so far: it is the largest that is here
+        near = [r for r in find_regions(view) if r.ok and r.top > shape.top - 0.02
+                and abs(r.x - shape.x) < 0.15 and abs(r.y - shape.y) < 0.15]
+        near.sort(key=lambda r: -r.pixels)
+        found = near[0] if near else found
+    support = measure_support(view, found)
     return Point(support.x, support.y, support.height) if support.ok else spot
 '''
 
@@ -154,8 +161,17 @@ def put(spot: Point, held: Shape, plan: Plan, clearance: float, carry: bool) -> 
 '''
 
 BESIDE = '''
+import math
+
+
+def extent(shape: Shape, dx: float, dy: float) -> float:
+    """How far a thing reaches in all along a horizontal direction."""
+    along = abs(dx * math.cos(shape.yaw) + dy * math.sin(shape.yaw))
+    return along * shape.length + math.sqrt(max(0.0, 1.0 - along * along)) * shape.width
+
+
 def beside(shape: Shape, held: Shape, dx: float, dy: float) -> Point:
-    """Next to a target: its middle, shifted by both half lengths and a finger's width."""
-    step = 0.5 * (shape.length + held.length) + 0.02
+    """Next to a target: its middle, shifted by half of what both extend that way and a finger's width."""
+    step = 0.5 * (extent(shape, dx, dy) + extent(held, dx, dy)) + 0.02
     return Point(shape.x + dx * step, shape.y + dy * step, shape.bottom)
 '''
