@@ -13,7 +13,7 @@ from ..replay.memory import MemoryFold
 from .actor import Role
 from .rounds import layer_of, position
 from .screening import screen
-from .trials import BATCH, Judged, hopeless, judge, plan
+from .trials import BATCH, Judged, Place, hopeless, judge, place, plan
 
 log = structlog.get_logger()
 
@@ -51,7 +51,7 @@ class Governor(Role):
         self._cases: dict[str, _Case] = {}
         self._trials, self._states = 25, (0, 0)
         self._early = self._shuffled = False
-        self._tasks: dict[str, dict[str, ev.Task]] = {"cerebellum": {}, "brain": {}}
+        self._tasks: dict[str, dict[Place, ev.Task]] = {"cerebellum": {}, "brain": {}}
         self._started: dict[str, ev.EpisodeStarted] = {}
         self._critiques: dict[str, ev.CritiqueWritten] = {}
         self._outcomes: dict[str, bool] = {}
@@ -74,7 +74,7 @@ class Governor(Role):
                 if episode.purpose in ("train", "trial"):
                     self._started[id] = episode
                 if episode.purpose == "train":
-                    self._tasks[layer_of(episode.round)][episode.task.instruction] = episode.task
+                    self._tasks[layer_of(episode.round)][place(episode.task)] = episode.task
             case "program.proposed" if id in self._started:
                 self._note_uses(self._started[id].task.instruction, ev.payload(event))
             case "critique.written" if id in self._started:
@@ -137,11 +137,10 @@ class Governor(Role):
 
     def _plan(self, case: _Case) -> ev.TrialsPlanned:
         proposed = case.proposed
-        known = self._tasks[proposed.layer]
+        known = list(self._tasks[proposed.layer].values())
         users = {text for gone in proposed.replaces for text in self._users.get(gone, ())}
-        made_for = [text for text in proposed.tasks if text in known]
-        also = sorted(users & known.keys() - set(made_for))
-        tasks = [known[text] for text in made_for + also] or list(known.values())
+        about = users | set(proposed.tasks)
+        tasks = [task for task in known if task.instruction in about] or known
         pairs = plan(tasks, self._failing(proposed), self._trials, self._states, self._tried(case))
         return ev.TrialsPlanned(pairs=pairs, decision=proposed.decision, memory_at=self._seq)
 
@@ -161,14 +160,14 @@ class Governor(Role):
                 bad[episode.task.instruction] += not self._judged(id).arm(proposed.decision).decision
         return {text for text, count in all_of.items() if bad[text] > 0.5 * count}
 
-    def _tried(self, case: _Case) -> Counter[str]:
+    def _tried(self, case: _Case) -> Counter[Place]:
         """How many initial states of each task these entries met before: a second proposal meets fresh ones,
         while different candidates share theirs, and with them the episodes that both have in common."""
         own = {entry.id for entry in case.proposed.entries}
-        met: Counter[str] = Counter()
+        met: Counter[Place] = Counter()
         for other in self._cases.values():
             if other is not case and other.planned and own & {e.id for e in other.proposed.entries}:
-                met.update(pair.task.instruction for pair in other.planned.pairs)
+                met.update(place(pair.task) for pair in other.planned.pairs)
         return met
 
     def _judged(self, episode: str) -> Judged:

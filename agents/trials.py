@@ -17,6 +17,12 @@ COMPLETION = ("completion", "order", "retry")  # these pay off only in the whole
 
 Verdict = Literal["accepted", "rejected", "not_testable"]
 
+Place = tuple[str, tuple[int, ...]]  # suite and numbers: tasks of different scenes can have one instruction
+
+
+def place(task: ev.Task) -> Place:
+    return task.suite, task.parts
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -43,7 +49,7 @@ def plan(
     failing: set[str],
     count: int,
     states: tuple[int, int],
-    tried: Mapping[str, int] | None = None,
+    tried: Mapping[Place, int] | None = None,
 ) -> tuple[ev.Pair, ...]:
     """`count` initial states: about half on tasks that fail now, the rest on the others, spread over tasks
     and scenes. tried: how many states of each task an earlier proposal has met; a second one meets others, as
@@ -53,15 +59,15 @@ def plan(
     if not tasks:
         raise ValueError("trials need at least one task")
     first, last = states
-    used: Counter[str] = Counter()
+    used: Counter[Place] = Counter()
     scenes: Counter[str] = Counter()
     pairs = []
     for index in range(count):
         group = (bad, good)[index % 2] or bad or good
-        task = min(group, key=lambda t: (used[t.instruction], scenes[t.scene], t.instruction))
-        turn = (tried or {}).get(task.instruction, 0) + used[task.instruction]
+        task = min(group, key=lambda t: (used[place(t)], scenes[t.scene], t.instruction, place(t)))
+        turn = (tried or {}).get(place(task), 0) + used[place(task)]
         state = first + turn % (last - first + 1)
-        used[task.instruction] += 1
+        used[place(task)] += 1
         scenes[task.scene] += 1
         pairs.append(ev.Pair(index=index, task=task, state=state))
     return tuple(pairs)

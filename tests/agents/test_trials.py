@@ -38,7 +38,7 @@ def test_half_of_the_pairs_fall_on_failing_tasks_and_no_state_comes_twice() -> N
 
 
 def test_a_second_proposal_meets_other_states_first() -> None:
-    first, second = (plan([task(0)], set(), 10, (5, 29), tried) for tried in (None, {"do 0": 10}))
+    first, second = (plan([task(0)], set(), 10, (5, 29), tried) for tried in (None, {("s", (0,)): 10}))
     assert not {p.state for p in first} & {p.state for p in second}
 
 
@@ -148,3 +148,9 @@ def test_what_pays_off_in_the_whole_is_judged_by_completion(decision: str) -> No
 def test_a_decision_that_was_never_taken_did_not_go_well(decision: str) -> None:
     judged = Judged("e", ev.CritiqueWritten(text="", findings=(), success=True), success=True)
     assert judged.arm(decision).decision is False
+
+
+def test_one_instruction_in_two_scenes_is_tried_in_both() -> None:
+    twins = [ev.Task(suite="s", parts=(n,), instruction="do it", scene=str(n)) for n in (1, 2)]
+    pairs = plan(twins, set(), 10, (5, 29))
+    assert [p.task.parts for p in pairs].count((1,)) == 5

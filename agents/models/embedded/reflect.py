@@ -65,7 +65,7 @@ def _like(entry: ev.Entry, old: ev.Entry) -> bool:
     apart = min(
         distance(tuple(a), tuple(b)) for a in entry.state["exemplars"] for b in old.state["exemplars"]
     )
-    return old.state["variant"] == entry.state["variant"] and apart <= old.state["radius"]
+    return bool(old.state["variant"] == entry.state["variant"] and apart <= old.state["radius"])
 
 
 def content(entries: tuple[ev.Entry, ...]) -> str:
