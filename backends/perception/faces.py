@@ -19,7 +19,7 @@ _LEAST_DEPTH = 0.009
 _MOST_DEPTH = 0.08  # a hand reaches round no more; what stands out further is not a bar or a knob
 _LEAST_POINTS = 12
 _BESIDE = 0.006
-_LEAST_LENGTH = 0.012
+_LEAST_LENGTH, _LEAST_WIDTH = 0.012, 0.005
 
 
 @dataclass(frozen=True)
@@ -113,6 +113,8 @@ def _on(skin: Skin, face: Face) -> Iterator[Bump]:
         # a ridge may reach over the whole face
         limit = 1.2 if plan.width < 0.5 * across else 0.8
         if not _LEAST_LENGTH < plan.length < limit * along or plan.width > 0.8 * across:
+            continue
+        if plan.width < _LEAST_WIDTH:
             continue
         # a bar may stand off the edge of an upright face; what comes up from an edge is a wall
         bar = abs(face.frame[2, 2]) < 0.5 and (mine[:, 2] < face.offset + depth / 2).mean() < 0.4

@@ -7,7 +7,7 @@ from ..geometry import Array
 from .faces import Bump, find_bumps
 from .feature import Feature, Skin, skin, turned
 from .leaves import Leaf, find_leaves
-from .measuring import Body, measure
+from .measuring import Body
 from .rooms import Room, find_rooms
 from .segmenting import Piece, find_pieces
 
@@ -15,7 +15,7 @@ _BEFORE = 0.07  # as far as a handle stands out of a door
 _KNOB = 0.12  # a small thing of at most this extent …
 _GAP = 0.015  # … and this near to another one may be that one's knob
 _ABOVE = 0.008  # as find_regions sees things by default
-_APART = 0.03
+_CELL = 0.004
 
 
 def find_parts(pieces: list[Piece], body: Body) -> list[Feature]:
@@ -30,31 +30,43 @@ def find_parts(pieces: list[Piece], body: Body) -> list[Feature]:
     found += [_leaf(surface, body, leaf) for leaf in leaves]
     found += [_bump(one, body, bump, surface) for one in _split(surface, leaves) for bump in find_bumps(one)]
     for knob in _knobs(pieces, body):
-        small = measure(knob)
-        near = skin(knob, small) if small is not None else None
-        if small is not None and near is not None:
-            found += [_bump(near, small, bump, surface) for bump in find_bumps(near)]
+        near = skin(knob, body)
+        if near is not None:
+            found += [_bump(near, body, bump, surface) for bump in find_bumps(near)]
     return sorted(found, key=lambda feature: tuple(np.round(feature.centre[[2, 1, 0]], 3)))
 
 
 def _knobs(pieces: list[Piece], body: Body) -> list[list[Piece]]:
-    """Small things that all but touch this one, each in every view that shows it."""
+    """Small things that all but touch this one: all that is seen where each of them stands."""
     tree = cKDTree(body.cloud)
-    found: list[tuple[Array, list[Piece]]] = []
-    for sight, mask in [(piece.sight, piece.mask) for piece in pieces]:
-        for other in find_pieces(sight, _ABOVE):
-            points = sight.points[other.mask]
-            if np.ptp(points[:, :2], axis=0).max() > _KNOB or (other.mask & mask).any():
+    boxes: list[tuple[Array, Array]] = []
+    for piece in pieces:
+        for other in find_pieces(piece.sight, _ABOVE):
+            points = piece.sight.points[other.mask]
+            low, high = points[:, :2].min(axis=0), points[:, :2].max(axis=0)
+            if (high - low).max() > _KNOB or (other.mask & piece.mask).any():
                 continue
             if np.min(tree.query(points[::3], distance_upper_bound=_GAP)[0]) > _GAP:
                 continue
-            middle = points[:, :2].mean(axis=0)
-            same = [views for place, views in found if np.hypot(*(place - middle)) < _APART]
-            if same:
-                same[0].append(other)
-            else:
-                found.append((middle, [other]))
-    return [views for _, views in found]
+            # of one thing, views may show a half each
+            apart = []
+            for box in boxes:
+                if (box[0] < high).all() and (low < box[1]).all():
+                    low, high = np.minimum(low, box[0]), np.maximum(high, box[1])
+                else:
+                    apart.append(box)
+            boxes = apart
+            boxes.append((low, high))
+    groups = []
+    for low, high in boxes:
+        group = []
+        for sight, support in [(piece.sight, piece.support) for piece in pieces]:
+            place, height = sight.points[..., :2], sight.points[..., 2]
+            inside = ((place > low - _CELL) & (place < high + _CELL)).all(axis=-1)
+            group.append(Piece(sight, sight.seen & inside & (height > support + _ABOVE / 2), support))
+        if (high - low).max() < 1.2 * _KNOB:
+            groups.append(group)
+    return groups
 
 
 def _split(surface: Skin, leaves: list[Leaf]) -> list[Skin]:
