@@ -153,7 +153,7 @@ class Composer:
         tries = choose.ruled("retry", self._skills, self._brain, self._rng(0, "retry"))
         if not any(c["decision"] == "retry" for c in [*self._earlier, *self._choices]):
             self._decide(0, "retry", tries)
-        settings = "".join(f", {name}={value!r}" for name, value in g.items())
+        settings = "".join(f", {name}={value!r}" for name, value in (g | tries.variant).items())
         pick = f"held{number}, plan{number} = pick(regions[{thing}], shapes[{thing}]{settings})"
         if clause.target is None:
             return [*head, pick]
@@ -199,11 +199,13 @@ class Composer:
             free = self._decide(number, "room", room)["place"] == "free room" or free
         self._filled.add(target)
         shape, spot = f"shapes[{target}]", f"spot{number}"
-        kept = {n: v for n, v in r.items() if n not in ("reference", "dx", "dy")}
-        settings = "".join(f", {name}={value!r}" for name, value in kept.items())
-        after = [f"put({spot}, held{number}, plan{number}{settings})"]
+        inside = f"studied{target}.parts[{part}]"
+        settings = f"clearance={r['clearance']}, carry={r['carry']}"
+        if r["turn"]:
+            along = f"math.atan2({inside}.axis[1], {inside}.axis[0])" if part >= 0 else f"{shape}.yaw"
+            settings += f", yaw={along}"
+        after = [f"put({spot}, held{number}, plan{number}, {settings})"]
         if part >= 0:
-            inside = f"studied{target}.parts[{part}]"
             return [f"{spot} = Point({inside}.x, {inside}.y, {inside}.z)"], after
         before = [f"{spot} = Point({shape}.x, {shape}.y, {shape}.top)"]
         if (r["dx"], r["dy"]) != (0.0, 0.0):

@@ -143,9 +143,13 @@ def room(region: Region, shape: Shape, spot: Point) -> Point:
 '''
 
 PUT = '''
-def put(spot: Point, held: Shape, plan: Plan, clearance: float, carry: bool) -> Robot:
-    """Let go of the held thing above a spot. carry: take the offset of the grasp into account."""
-    place = compile_place(spot, held, plan, clearance)
+def put(spot: Point, held: Shape, plan: Plan, clearance: float, carry: bool,
+        yaw: float | None = None) -> Robot:
+    """Let go of the held thing above a spot. carry: take the offset of the grasp into account. yaw: turn
+    its length to this direction, where that can be reached."""
+    place = compile_place(spot, held, plan, clearance, yaw)
+    if not place.ok:
+        place = compile_place(spot, held, plan, clearance)
     pose = place.pose
     if not carry:
         pose = compile_pose(Point(spot.x, spot.y, pose.z), closing=plan.pose.closing)

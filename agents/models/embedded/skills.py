@@ -151,7 +151,8 @@ def release_entry(relation: str, noun: str, variant: Variant, evidence: list[str
     return _entry(
         "cerebellum", "release", f"{relation} {noun}",
         f'To put a thing {relation} the "{noun}": let go {where}, {variant["clearance"] * 100:.1f} cm '
-        f"above the surface{', the offset of the grasp carried along' if variant['carry'] else ''}.",
+        f"above the surface{', the offset of the grasp carried along' if variant['carry'] else ''}"
+        f"{', turned so that its length lies along that of the target' if variant['turn'] else ''}.",
         PUT, {"relation": relation, "noun": noun, "variant": variant}, evidence,
     )  # fmt: skip
 

@@ -12,14 +12,18 @@ GRASPS: tuple[Variant, ...] = tuple(
 NAIVE_GRASP = GRASPS[0]
 
 _MIDDLE: tuple[Variant, ...] = tuple(
-    {"clearance": clearance, "reference": reference, "carry": carry, "dx": 0.0, "dy": 0.0}
+    {"clearance": clearance, "reference": reference, "carry": carry, "turn": False, "dx": 0.0, "dy": 0.0}
     for clearance, reference, carry in product((0.12, 0.03, 0.005), ("middle", "free"), (False, True))
 )
+_TURNED: tuple[Variant, ...] = tuple(
+    {"clearance": clearance, "reference": "middle", "carry": True, "turn": True, "dx": 0.0, "dy": 0.0}
+    for clearance in (0.03, 0.005)
+)
 _BESIDE: tuple[Variant, ...] = tuple(
-    {"clearance": 0.005, "reference": "middle", "carry": True, "dx": dx, "dy": dy}
+    {"clearance": 0.005, "reference": "middle", "carry": True, "turn": False, "dx": dx, "dy": dy}
     for dx, dy in ((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0))
 )
-RELEASES: tuple[Variant, ...] = _MIDDLE + _BESIDE
+RELEASES: tuple[Variant, ...] = _MIDDLE + _TURNED + _BESIDE
 NAIVE_RELEASE = RELEASES[0]
 
 # Decisions for a whole episode; the first of each is what is done naively. order: which parts of an
@@ -37,6 +41,7 @@ _SHARE = {
     "near": 0.9,
     "reference": 0.4,
     "carry": 0.5,
+    "turn": 0.3,
     "dx": 0.1,
     "dy": 0.1,
     "rule": 0.05,
