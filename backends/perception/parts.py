@@ -32,8 +32,13 @@ def find_parts(pieces: list[Piece], body: Body) -> list[Feature]:
     for knob in _knobs(pieces, body):
         near = skin(knob, body)
         if near is not None:
-            found += [_bump(near, body, bump, surface) for bump in find_bumps(near)]
+            more = [_bump(near, body, bump, surface) for bump in find_bumps(near)]
+            found += [b for b in more if not any(_same(b, other) for other in found)]
     return sorted(found, key=lambda feature: tuple(np.round(feature.centre[[2, 1, 0]], 3)))
+
+
+def _same(bump: Feature, other: Feature) -> bool:
+    return other.kind == "bump" and bool(np.linalg.norm(bump.centre - other.centre) < other.length / 2)
 
 
 def _knobs(pieces: list[Piece], body: Body) -> list[list[Piece]]:
@@ -46,6 +51,8 @@ def _knobs(pieces: list[Piece], body: Body) -> list[list[Piece]]:
             low, high = points[:, :2].min(axis=0), points[:, :2].max(axis=0)
             if (high - low).max() > _KNOB or (other.mask & piece.mask).any():
                 continue
+            if other.support > piece.support + _ABOVE:
+                continue  # it stands on it
             if np.min(tree.query(points[::3], distance_upper_bound=_GAP)[0]) > _GAP:
                 continue
             # of one thing, views may show a half each
