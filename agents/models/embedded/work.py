@@ -14,7 +14,7 @@ from .skills import Rule
 from .variants import Variant
 from .work_entry import work_entry
 from .work_program import WORK
-from .work_space import alike, families, kind_of, neighbours, opposite, same_family
+from .work_space import alike, families, neighbours, same_family, side_of
 
 __all__ = ["CREDIT", "NAIVE", "WORK", "choose_work", "work_candidates"]
 
@@ -37,7 +37,8 @@ WRONG_WAY = "moved the wrong way"
 LIKE = 1.5  # parts as far apart as this share what was tried, by half
 RADIUS = 2.0  # within which a rule speaks for a part
 ELSEWHERE = 0.3  # how much a try with the same verb on another noun counts
-PROMISING = 0.4  # credit from which steps within a family are worth more than the next family
+PROMISING = 0.4  # credit from which a family is worth steps within it
+STALE = 0.12  # promise lost by a try that did not better the best of its family
 SETTLED = 0.9  # mean credit from which a variant is kept
 FRESH = 0.35  # expected of what was not tried
 GAIN, SUPPORT = 0.12, 2
@@ -102,28 +103,24 @@ def expected(variant: Variant, seen: Seen, prior: float = FRESH) -> tuple[float,
 
 
 def _explore(part: dict[str, Any], rule: Rule | None, seen: Seen, rng: Random) -> Variant:
-    """Keep what works; else steps within a family that moved it; else the next family."""
-    own = [one for weight, one in seen if weight > 0.25]
+    """Keep what works; else the next family, or a step within one that moved it, whichever promises more."""
     here = [(weight, one) for weight, one in seen if weight > 0.25]
+    own = [one for _, one in here]
     known: list[Variant] = [rule.variant] if rule else []
-    for one in own:
-        if credit(one) >= SETTLED and one.variant not in known:
-            known.append(one.variant)
-    kept = [v for v in known if not here or _mean(v, here, 1.0) >= 0.5]
+    known += [one.variant for one in own if credit(one) >= SETTLED]
+    kept = [v for v in known if _mean(v, here, 1.0) >= 0.5]
     if kept:
         return max(kept, key=lambda v: (_mean(v, here, 1.0), -known.index(v)))
-    open_families = families(part)
-    left = [f for f in open_families if not any(same_family(f, one.variant) for one in own)]
-    best = max((credit(one) for one in own), default=0.0)
-    moved = [one for one in own if credit(one) >= PROMISING]
-    if moved and not (left and _stuck(moved)):
-        return _step(max(moved, key=credit), here, rng)
-    if left:
-        return max(left, key=lambda f: _promise(f, own, seen) + rng.gauss(0.0, NOISE))
-    if not own:
+    options: list[tuple[float, Variant]] = []
+    for family in families(part):
+        tries = [one for one in own if same_family(one.variant, family)]
+        worth = _worth(tries) if tries else _promise(family, own, seen)
+        options.append((worth + rng.gauss(0.0, NOISE), family))
+    if not options:
         return NAIVE
-    pool = [one for one in own if credit(one) >= best - 0.2]
-    return _step(rng.choice(pool), here, rng)
+    chosen = max(options, key=lambda option: option[0])[1]
+    tries = [one for one in own if same_family(one.variant, chosen)]
+    return _step(max(tries, key=credit), here, rng) if tries else chosen
 
 
 def _mean(variant: Variant, here: Seen, prior: float) -> float:
@@ -132,26 +129,26 @@ def _mean(variant: Variant, here: Seen, prior: float) -> float:
     return (sum(w * c for w, c in exact) + 0.5 * prior) / (total + 0.5)
 
 
-def _stuck(moved: list[Worked]) -> bool:
-    """Whether several steps within the best family have not brought it nearer."""
-    best = max(moved, key=credit)
-    inside = [credit(one) for one in moved if same_family(one.variant, best.variant)]
-    return len(inside) >= 4 and inside.index(max(inside)) <= len(inside) - 4
+def _worth(tries: list[Worked]) -> float:
+    """What another step in a family promises: its best credit, less for each try since that did not better
+    it. What did not move at all is not worth a step before every family was tried."""
+    credits = [credit(one) for one in tries]
+    best = max(credits)
+    stale = len(credits) - 1 - credits.index(best)
+    return best - STALE * stale if best >= PROMISING else 0.5 * best - STALE * len(tries)
 
 
 def _promise(family: Variant, own: list[Worked], seen: Seen) -> float:
-    """What a family promises: by what its like did, with this verb; what went the wrong way says that its
-    opposite is right."""
+    """What a family promises: by what its like did with this verb. What moved it says that motions to the
+    same side are right, what went the wrong way that those to the other side are."""
     value = expected(family, seen)[0]
     for one in own:
-        if one.kind == WRONG_WAY and one.variant["motion"] == opposite(family["motion"]):
-            value += 0.3 if one.variant["style"][:6] == family["style"][:6] else 0.2
-        elif one.kind == WRONG_WAY and one.variant["motion"] == family["motion"]:
-            value -= 0.2
-        elif credit(one) >= PROMISING and one.variant["motion"] == family["motion"]:
-            value += 0.1
-        elif kind_of(one.variant["motion"]) == kind_of(family["motion"]):
-            value -= 0.05
+        alike_style = 1.0 if one.variant["style"][:6] == family["style"][:6] else 0.6
+        same = side_of(one.variant["motion"]) == side_of(family["motion"])
+        if one.kind == WRONG_WAY:
+            value += (-0.2 if same else 0.2) * alike_style
+        elif credit(one) >= PROMISING and same:
+            value = max(value, FRESH + 0.3 * credit(one) * alike_style)
     return value
 
 

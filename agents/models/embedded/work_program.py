@@ -53,20 +53,33 @@ def hinge_line(part: Part, shape: Shape) -> tuple[Point, Vec]:
     return hinge, unit_of(crossed(arm, part.outward))
 
 
+def lengthwise(part: Part) -> Vec:
+    """The part's axis: away from a measured hinge, else to the right as seen facing it, or up."""
+    o, a = part.outward, part.axis
+    off = (part.x - part.hinge.x, part.y - part.hinge.y, part.z - part.hinge.z) if part.hinge.ok else a
+    view = (part.x, part.y, 0.0) if abs(o[2]) > 0.8 else mixed(o, -1.0)
+    right = unit_of(crossed(view, (0.0, 0.0, 1.0)))
+    along = dotted(a, off) if part.hinge.ok else dotted(a, right)
+    if abs(along) < 0.01 or (not part.hinge.ok and abs(along) < 0.3):
+        along = dotted(a, upright(part))
+    return a if along >= 0.0 else mixed(a, -1.0)
+
+
 def touches(part: Part, style: str, tilt: float, lateral: float) -> list[Pose]:
     """Clear of the part, then at it; and the same with the hand turned half round."""
     o, e = part.outward, upright(part)
     lean = unit_of(mixed(o, -math.cos(tilt), e, -math.sin(tilt)))
     drop = unit_of(mixed(e, -math.cos(tilt), o, -math.sin(tilt)))
-    middle = mixed(part.axis, 0.5 * part.length * lateral, (part.x, part.y, part.z))
+    axis = lengthwise(part)
+    middle = mixed(axis, 0.5 * part.length * lateral, (part.x, part.y, part.z))
     bump = part.kind == "bump"
     thick = 0.5 * min(part.width, part.depth)
     core = mixed(o, 0.5 * part.depth - thick, middle) if bump else middle
-    share = abs(dotted(part.axis, e))
+    share = abs(dotted(axis, e))
     edge = mixed(e, 0.5 * (share * part.length + (1.0 - share) * part.width), core)
     approach, closing, at = lean, crossed(e, o), core
     if style == "bar":
-        closing, at = crossed(part.axis, lean), mixed(lean, 0.01, core)
+        closing, at = crossed(axis, lean), mixed(lean, 0.01, core)
     elif style == "front":
         at = mixed(o, 0.5 * part.depth if bump else 0.0, middle)
     elif style == "top":
@@ -78,22 +91,25 @@ def touches(part: Part, style: str, tilt: float, lateral: float) -> list[Pose]:
     elif style == "hook":
         approach, at = drop, mixed(o, -0.035, mixed(e, -0.03, edge))
     else:
-        aside = unit_of(crossed(part.axis, o))
-        closing = part.axis
+        aside, closing = unit_of(crossed(axis, o)), axis
         at = mixed(aside, (0.5 * part.width + 0.012) * (1.0 if style == "beside+" else -1.0), middle)
     pose = compile_pose(Point(at[0], at[1], at[2]), approach, closing)
     turned = compile_pose(Point(at[0], at[1], at[2]), approach, mixed(closing, -1.0))
     return [shifted(pose, mixed(approach, -0.1)), pose, shifted(turned, mixed(approach, -0.1)), turned]
 
 
-def arrive(start: Pose, other: Pose) -> bool:
-    """From above to where the hand is clear of the part; True where that took the other way round."""
+def arrive(start: Pose) -> Robot:
+    """From above to where the hand is clear of the part."""
     high = describe_workspace().table + 0.3
-    there = move_to([offset_pose(start, dz=max(0.0, high - start.z)), start], speed=0.5, tolerance=0.02)
+    return move_to([offset_pose(start, dz=max(0.0, high - start.z)), start], speed=0.5, tolerance=0.02)
+
+
+def reached(ways: list[Pose]) -> tuple[bool, Pose]:
+    """Clear of a place, the one way round or the other; and the place."""
+    there = arrive(ways[0])
     if there.reason == "unreachable":
-        again = move_to([offset_pose(other, dz=max(0.0, high - other.z)), other], speed=0.5, tolerance=0.02)
-        return again.ok
-    return False
+        return arrive(ways[2]).ok, ways[3]
+    return there.ok, ways[1]
 
 
 def about_line(pose: Pose, line: tuple[Point, Vec], angle: float, turning: bool) -> list[Pose]:
@@ -136,9 +152,22 @@ def push_behind(part: Part, shape: Shape, turned: float, angle: float) -> Robot:
     first = compile_pose(Point(inside.x, inside.y, inside.z), lean, along)
     other = compile_pose(Point(inside.x, inside.y, inside.z), lean, mixed(along, -1.0))
     set_gripper(0.0)
-    if arrive(first, other):
-        first = other
-    return farthest([about_line(first, line, angle - 0.6 * turned, False)], 0.12)
+    behind = reached([first, first, other, other])[1]
+    return farthest([about_line(behind, line, angle - 0.6 * turned, False)], 0.12)
+
+
+def push_shut(part: Part, shape: Shape, turned: float, angle: float) -> Robot:
+    """Go on closing what has been turned about its hinge: from in front, near its free edge, until it
+    stops."""
+    line = hinge_line(part, shape)
+    ways = touches(part, "front", 0.5, 0.4 if part.hinge.ok else 0.0)
+    set_gripper(0.0)
+    free, pose = reached([offset_pose(p, turn=-turned, axis=line[1], about=line[0]) for p in ways])
+    if not free:
+        return read_robot()
+    move_to(pose, speed=0.1, force=25.0)
+    here = read_robot().pose
+    return farthest([about_line(here, line, turned - angle, t) for t in (True, False)], 0.12)
 
 
 def angle_at(hinge: Point, pose: Pose) -> float:
@@ -153,8 +182,12 @@ def work(part: Part, shape: Shape, style: Literal["bar", "front", "hook", "besid
     of half its length."""
     wide, grips = describe_workspace().max_width, style == "bar" or style == "top"
     set_gripper(min(wide, part.width + 0.024) if style == "bar" else wide if grips else 0.0)
-    ways = touches(part, style, tilt, lateral)
-    pose = ways[3] if arrive(ways[0], ways[2]) else ways[1]
+    pose = read_robot().pose
+    for more in (0.0, 0.4, -0.4, 0.8):  # what is in the way of the hand may leave room at another tilt
+        free, pose = reached(touches(part, style, min(max(tilt + more, 0.0), 1.4), lateral))
+        if free:
+            break
+        go_home()
     move_to(pose, speed=0.1, force=25.0, tolerance=0.006)
     if grips:
         set_gripper(0.0, force=40.0)
@@ -177,11 +210,14 @@ def work(part: Part, shape: Shape, style: Literal["bar", "front", "hook", "besid
     leave = mixed(o, 0.05) if motion == "push" and style == "front" else mixed(now.approach, -0.08)
     move_to(shifted(now, leave), speed=0.2, force=60.0, tolerance=0.03)
     move_to(offset_pose(read_robot().pose, dz=0.12), speed=0.4, tolerance=0.03)
-    if style == "bar" and motion == "swing+" and part.kind == "bump":
-        turned = abs(angle_at(line[0], now) - angle_at(line[0], here))
-        turned = min(turned, 2.0 * math.pi - turned)
-        if turned > 0.15 and turned < length - 0.2:
-            done = push_behind(part, shape, turned, length)
-            move_to(offset_pose(read_robot().pose, dz=0.12), speed=0.4, tolerance=0.03)
+    turned = abs(angle_at(line[0], now) - angle_at(line[0], here))
+    turned = min(turned, 2.0 * math.pi - turned)
+    if motion[:5] != "swing" or turned < 0.15 or turned > length - 0.1:
+        return done
+    if motion == "swing-":
+        done = push_shut(part, shape, turned, length)
+    elif style == "bar":
+        done = push_behind(part, shape, turned, length)
+    move_to(offset_pose(read_robot().pose, dz=0.12), speed=0.4, tolerance=0.03)
     return done
 '''

@@ -35,11 +35,9 @@ def kind_of(motion: str) -> str:
     return motion.rstrip("+-")
 
 
-def opposite(motion: str) -> str:
-    """The motion that undoes this one."""
-    if motion[-1] in "+-":
-        return motion[:-1] + ("-" if motion[-1] == "+" else "+")
-    return "push" if motion == "pull" else "pull"
+def side_of(name: str) -> str:
+    """To which side a motion goes: out of the face or into it, or which way round."""
+    return {"pull": "out", "swing+": "out", "push": "in", "swing-": "in"}.get(name, name)
 
 
 def families(part: Part) -> list[Variant]:
