@@ -7,7 +7,7 @@ from ..base import Candidate, EpisodeView, Proposal
 from . import attempts, reflect
 from .compose import Composer
 from .identify import Experience
-from .programs import LOOK
+from .look import LOOK
 from .skills import Skills
 
 LOOK_HEIGHT = 0.5  # metres between the wrist camera and the table

@@ -3,67 +3,6 @@
 A move is what a memory entry carries as its template. Its defaults are naive; what works is learned.
 """
 
-LOOK = '''
-def spots(view: View, columns: int) -> list[Point]:
-    """Places over the table, side by side, from which everything that the scene camera sees is seen from
-    above."""
-    space = describe_workspace()
-    seen = [r for r in find_regions(view) if r.ok and not r.clipped]
-    xs = [r.x for r in seen] + ([] if seen else [space.x[0], space.x[1]])
-    ys = [r.y for r in seen] + ([] if seen else [space.y[0], space.y[1]])
-    x = 0.5 * (min(xs) + max(xs))
-    step = (max(ys) - min(ys)) / columns
-    return [Point(x, min(ys) + (k + 0.5) * step, space.table) for k in range(columns)]
-
-
-def scan(height: float, columns: int) -> list[View]:
-    """The scene camera's view, then views straight down."""
-    views = [capture("scene")]
-    for spot in spots(views[0], columns):
-        if move_to(compile_view(spot, height), speed=1.0, tolerance=0.02).ok:
-            views.append(capture("wrist"))
-    return views
-
-
-def separate(views: list[View]) -> list[Region]:
-    """Each thing once: views that show it whole first, then the larger ones."""
-    seen: list[tuple[bool, int, Region]] = []
-    for view in views:
-        for region in find_regions(view):
-            if region.ok and region.pixels >= 40:
-                seen.append((region.clipped, -region.pixels, region))
-    seen.sort(key=lambda item: (item[0], item[1]))
-    kept: list[Region] = []
-    for item in seen:
-        region = item[2]
-        if all(abs(region.x - other.x) + abs(region.y - other.y) > 0.04 for other in kept):
-            kept.append(region)
-    return kept
-
-
-views = scan(HEIGHT, COLUMNS)
-regions: list[Region] = []
-shapes: list[Shape] = []
-looks: list[Look] = []
-for region in separate(views[1:]):
-    shape = measure_region(region)
-    near = [s for s in shapes if abs(s.x - shape.x) < 0.5 * min(s.length, shape.length)
-            and abs(s.y - shape.y) < 0.5 * min(s.length, shape.length)]
-    if shape.ok and not near:
-        regions.append(region)
-        shapes.append(shape)
-        looks.append(describe_region(region))
-go_home()
-cu, cv = views[0].width // 2, views[0].height // 2
-middle = measure_point(views[0], cu, cv)
-right = measure_point(views[0], cu + 24, cv)
-{"regions": [{"x": s.x, "y": s.y, "top": s.top, "height": s.height, "length": s.length, "width": s.width,
-              "yaw": s.yaw, "radius": s.radius, "hollow": s.hollow, "handle": s.handle.ok,
-              "clipped": r.clipped, "lab": k.lab, "spread": k.spread, "hues": k.hues}
-             for r, s, k in zip(regions, shapes, looks)],
- "right": (right.x - middle.x, right.y - middle.y)}
-'''
-
 PICK = '''
 from typing import Literal
 
@@ -112,9 +51,12 @@ def pick(region: Region, shape: Shape, style: Literal["centre", "rim", "handle"]
     plan = compile_grasp(shape, style, depth)
     for k in range(tries):
         set_gripper(describe_workspace().max_width)
+        before = shape
         if near or k > 0:
-            shape = closely(region, shape)
+            shape = closely(region, before)
         plan = free_grasp(shape, style, depth, k)
+        if not plan.ok and near:
+            shape, plan = before, free_grasp(before, style, depth, k)
         if move_to(plan.start, speed=0.8, tolerance=0.02).ok:
             set_gripper(plan.opening)
             move_to(plan.pose, speed=0.25, tolerance=0.004)
