@@ -47,7 +47,8 @@ def hinge_line(part: Part, shape: Shape) -> tuple[Point, Vec]:
         side = unit_of(crossed((0.0, 0.0, 1.0), part.outward))
         toward = (shape.x - part.x) * side[0] + (shape.y - part.y) * side[1]
         reach = abs(toward) + 0.5 * max(shape.length, shape.width)
-        go = mixed(part.outward, -0.5 * part.depth, side, reach if toward >= 0.0 else -reach)
+        off = 0.5 * min(part.width, part.depth) - part.depth
+        go = mixed(part.outward, off, side, reach if toward >= 0.0 else -reach)
         hinge = Point(part.x + go[0], part.y + go[1], part.z)
     arm = (part.x - hinge.x, part.y - hinge.y, part.z - hinge.z)
     return hinge, unit_of(crossed(arm, part.outward))
@@ -71,17 +72,16 @@ def touches(part: Part, style: str, tilt: float, lateral: float) -> list[Pose]:
     lean = unit_of(mixed(o, -math.cos(tilt), e, -math.sin(tilt)))
     drop = unit_of(mixed(e, -math.cos(tilt), o, -math.sin(tilt)))
     axis = lengthwise(part)
-    middle = mixed(axis, 0.5 * part.length * lateral, (part.x, part.y, part.z))
+    core = mixed(axis, 0.5 * part.length * lateral, (part.x, part.y, part.z))
     bump = part.kind == "bump"
     thick = 0.5 * min(part.width, part.depth)
-    core = mixed(o, 0.5 * part.depth - thick, middle) if bump else middle
     share = abs(dotted(axis, e))
     edge = mixed(e, 0.5 * (share * part.length + (1.0 - share) * part.width), core)
     approach, closing, at = lean, crossed(e, o), core
     if style == "bar":
         closing, at = crossed(axis, lean), mixed(lean, 0.01, core)
     elif style == "front":
-        at = mixed(o, 0.5 * part.depth if bump else 0.0, middle)
+        at = mixed(o, thick if bump else 0.0, core)
     elif style == "top":
         approach, closing, at = drop, o, mixed(e, -0.02, edge)
     elif style == "hook" and bump:
@@ -92,7 +92,7 @@ def touches(part: Part, style: str, tilt: float, lateral: float) -> list[Pose]:
         approach, at = drop, mixed(o, -0.035, mixed(e, -0.03, edge))
     else:
         aside, closing = unit_of(crossed(axis, o)), axis
-        at = mixed(aside, (0.5 * part.width + 0.012) * (1.0 if style == "beside+" else -1.0), middle)
+        at = mixed(aside, (0.5 * part.width + 0.012) * (1.0 if style == "beside+" else -1.0), core)
     pose = compile_pose(Point(at[0], at[1], at[2]), approach, closing)
     turned = compile_pose(Point(at[0], at[1], at[2]), approach, mixed(closing, -1.0))
     return [shifted(pose, mixed(approach, -0.1)), pose, shifted(turned, mixed(approach, -0.1)), turned]
