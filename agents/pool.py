@@ -141,9 +141,9 @@ class LocalPool:
 
 
 def _scenes_a_worker(workers: int) -> int:
-    """As many as fit into half of the machine's memory."""
+    """As many as fit into two thirds of the machine's memory."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return max(2, int(0.5 * memory / workers / SCENE_BYTES))
+    return max(2, int(0.65 * memory / workers / SCENE_BYTES))
 
 
 def _ask(worker: _Worker, rollout: Rollout) -> Played | Exception:

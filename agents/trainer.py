@@ -1,5 +1,6 @@
 """The trainer: rounds of a layer, each of training episodes, reflection, trials, and a signed freeze."""
 
+import itertools
 from collections import Counter
 from collections.abc import Callable
 
@@ -19,6 +20,7 @@ from .packages import installed
 from .rounds import STAGES, name_of
 from .trials import BATCH, hopeless
 
+SCENES = 8  # whose tasks are practised at a time: what two workers keep loaded
 PASSES = 24  # how often a stage is asked again while it yields candidates
 
 
@@ -138,39 +140,42 @@ class Trainer(Director):
         return f"{name_of('cerebellum', self.config.cerebellum_rounds)}/{name_of(layer, number)}"
 
     async def _practise(self, layer: Layer, name: str) -> list[Judgement]:
-        """Training episodes, one batch of one episode a task after the other, so that each batch learns
-        from the last."""
+        """Training episodes in batches, each of one episode a task, so that each batch learns from the last.
+
+        Tasks of a few scenes at a time go through all their batches before the next ones begin: what they
+        taught helps there from the first episode on, and a scene is loaded once a round.
+        """
         first, last = self.config.states["train"]
         judgements: list[Judgement] = []
-        tasks = self.tasks[layer]
-        self.progress(Progress(f"{name} practice", 0, self.config.episodes * len(tasks)))
-        for batch in range(self.config.episodes):
+        total = self.config.episodes * len(self.tasks[layer])
+        self.progress(Progress(f"{name} practice", 0, total))
+        groups = by_scenes(self.tasks[layer], SCENES)
+        for number, turn in itertools.product(range(len(groups)), range(self.config.episodes)):
             jobs = [
                 Job(
-                    id=f"{name}/train/{batch}/{'+'.join(map(str, task.parts))}",
+                    id=f"{name}/train/{turn}/{'+'.join(map(str, task.parts))}",
                     task=task,
-                    state=first + batch % (last - first + 1),
+                    state=first + turn % (last - first + 1),
                     purpose="train",
                     memory=self.memory_ref(explore=True),
                     round=name,
-                    batch=batch,
+                    batch=number * self.config.episodes + turn,
                 )
-                for task in tasks
+                for task in groups[number]
             ]
-            total = self.config.episodes * len(tasks)
             played = await self.episodes(jobs, f"{name} practice", len(judgements), total)
             judgements += played
-            self._tell(name, batch, played)
+            self._tell(name, len(groups) * self.config.episodes, played)
         return judgements
 
-    def _tell(self, name: str, batch: int, played: list[Judgement]) -> None:
+    def _tell(self, name: str, batches: int, played: list[Judgement]) -> None:
         """The success of a batch, and of the batches before it."""
         wins = sum(bool(judgement.success) for judgement in played)
         curve = self._curve.setdefault(name, [])
         curve.append(wins / max(1, len(played)))
         self.progress(
             Progress(
-                f"{name} batch {batch + 1} of {self.config.episodes}: {wins} of {len(played)} succeeded; "
+                f"{name} batch {len(curve)} of {batches}: {wins} of {len(played)} succeeded; "
                 f"batches so far: {', '.join(f'{share:.0%}' for share in curve)}"
             )
         )
@@ -278,3 +283,10 @@ class Trainer(Director):
     def checkpoints(self) -> tuple[str, ...]:
         """Names frozen so far, in order."""
         return tuple(self._frozen)
+
+
+def by_scenes(tasks: list[ev.Task], most: int) -> list[list[ev.Task]]:
+    """Tasks in groups of at most `most` scenes, in the order in which the scenes first occur."""
+    scenes = list(dict.fromkeys(task.scene for task in tasks))
+    groups = [scenes[i : i + most] for i in range(0, len(scenes), most)]
+    return [[task for task in tasks if task.scene in group] for group in groups]

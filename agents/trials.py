@@ -10,6 +10,7 @@ from .statistics import mcnemar, wilson
 
 LEVEL = 0.05  # of the exact one-sided test
 FAILURES = 5  # fewer failures without the candidate cannot show a difference
+SCENES = 12  # in which a candidate is tried at most
 BATCH = 5  # pairs after which trials may end early
 # Findings that a decision's verdict rests on, where not the one of that name alone.
 DECISIONS = {"which": ("which", "target")}
@@ -54,10 +55,11 @@ def plan(
     """`count` initial states: about half on tasks that fail now, the rest on the others, spread over tasks
     and scenes. tried: how many states of each task an earlier proposal has met; a second one meets others, as
     long as there are some. Raises ValueError without tasks."""
-    bad = [task for task in tasks if task.instruction in failing]
-    good = [task for task in tasks if task.instruction not in failing]
     if not tasks:
         raise ValueError("trials need at least one task")
+    tasks = _in_few_scenes(tasks, failing)
+    bad = [task for task in tasks if task.instruction in failing]
+    good = [task for task in tasks if task.instruction not in failing]
     first, last = states
     used: Counter[Place] = Counter()
     scenes: Counter[str] = Counter()
@@ -71,6 +73,16 @@ def plan(
         scenes[task.scene] += 1
         pairs.append(ev.Pair(index=index, task=task, state=state))
     return tuple(pairs)
+
+
+def _in_few_scenes(tasks: list[ev.Task], failing: set[str]) -> list[ev.Task]:
+    """Tasks of at most SCENES scenes, up to half of them for tasks that fail now: loading a scene takes
+    longer than a trial."""
+    bad = list(dict.fromkeys(task.scene for task in tasks if task.instruction in failing))
+    good = list(dict.fromkeys(task.scene for task in tasks if task.scene not in bad))
+    few = {*bad[: max(SCENES // 2, SCENES - len(good))]}
+    few |= {*good[: SCENES - len(few)]}
+    return [task for task in tasks if task.scene in few]
 
 
 def compare(trials: Sequence[ev.TrialFinished], completion: bool) -> ev.Statistic:
