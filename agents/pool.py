@@ -118,10 +118,11 @@ class LocalPool:
             return self._spawn()
 
     async def _give(self, worker: _Worker, rollout: Rollout) -> None:
+        kept = _scenes_a_worker(self.size)
         async with self._free:
             worker.last = rollout
-            if rollout.scene not in worker.scenes:
-                worker.scenes.append(rollout.scene)
+            # as the worker does: the one that was not used for longest goes first
+            worker.scenes = [*(s for s in worker.scenes if s != rollout.scene), rollout.scene][-kept:]
             self._idle.append(worker)
             self._free.notify()
 
