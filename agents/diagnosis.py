@@ -8,6 +8,7 @@ from typing import Any
 
 from ..ledger import events as ev
 from .diagnosis_grips import closings, grasp, lifted, release, retry, seen_from_camera
+from .diagnosis_moves import move
 from .diagnosis_names import assign, meant_target, naming, region_names
 from .diagnosis_order import order, was_closed
 from .diagnosis_parts import Parts, is_part, target_part, worked_part
@@ -19,6 +20,8 @@ __all__ = ["diagnose", "seen_from_camera"]
 
 Record = dict[str, Any]
 Choice = dict[str, Any]
+ACTING = ("grasp", "work", "wipe", "both", "hand over")  # decisions that act on the scene
+_AWAY = 99.0  # m
 
 
 def diagnose(episode: EpisodeView, record: Record, success: bool) -> tuple[ev.Finding, ...]:
@@ -45,7 +48,7 @@ class _Diagnosis:
         self._names = region_names(self._regions, record)
         self._parts = Parts(episode, record)
         self._choices = [(n, c) for n, turn in enumerate(episode.turns) for c in turn.proposed.choices]
-        acting = {c["clause"]: (n, c) for n, c in self._choices if c["decision"] in ("grasp", "work")}
+        acting = {c["clause"]: (n, c) for n, c in self._choices if c["decision"] in ACTING}
         self._acted = list(acting)
         self._moves = {
             number: self._joints(turn, choice)
@@ -81,6 +84,9 @@ class _Diagnosis:
                 return grasp(number, self._grips[number], self._record)
             case "work" if goal is not None:
                 return self._work(number, goal)
+            case "wipe" | "both" | "hand over" as decision if goal is not None:
+                same = choice["region"] >= 0 and self._names[choice["region"]] == goal["thing"]
+                return move(number, decision, goal, self._record, same)
             case "release" if goal is not None:
                 return self._release(number, goal)
             case "room":
@@ -161,6 +167,9 @@ class _Diagnosis:
         """By clause, the grips with which the hand closed for it."""
         places = {}
         for number, (turn, choice) in acting.items():
+            if choice["region"] < 0:
+                places[number] = (_AWAY, _AWAY)  # done to no thing: the hand closes for another part
+                continue
             known = self._parts.known(turn, choice["region"]) if choice["decision"] == "work" else []
             at = known[choice["part"]] if known else self._regions[choice["region"]]
             places[number] = (at["x"], at["y"])

@@ -13,6 +13,7 @@ Record = dict[str, Any]
 ASKED = {
     "open": "open", "pull": "open", "close": "close", "push": "close",
     "turn on": "turnon", "turn off": "turnoff", "lift": "lifted", "wipe": "clean",
+    "hand over": "handed",
 }  # fmt: skip
 MOST = 0.5  # of the largest region of a thing: one that shows less is a piece of it
 

@@ -44,6 +44,7 @@ SELECTORS = frozenset(
 ARTICLES = frozenset(("the", "a", "an", "both", "all", "some", "its"))
 PRONOUNS = frozenset(("it", "them", "this", "that"))
 CARRY_ON = frozenset(("put", "place", "stack", "move", "insert"))  # verbs that finish a "pick up"
+HAND_OVER, TAKEN = "hand over", frozenset(("pick up", "lift", "grasp"))
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ def parse(instruction: str) -> tuple[Clause, ...]:
     """The clauses of an instruction, in the order in which they are said. Raises ValueError where no verb
     is found."""
     words = re.sub(r"[^a-z0-9\- ]+", " ", instruction.lower().replace(",", " then ")).split()
+    words = re.sub(rf"\bhand ({'|'.join(PRONOUNS)}) over\b", r"hand over \1", " ".join(words)).split()
     clauses: list[Clause] = []
     for verb, rest in _merge_pick_up(_split(words)):
         for clause in _clauses(verb, rest, clauses[-1] if clauses else None):
@@ -125,11 +127,13 @@ def _split(words: list[str]) -> list[tuple[str, list[str]]]:
 
 
 def _merge_pick_up(parts: list[tuple[str, list[str]]]) -> list[tuple[str, list[str]]]:
-    """ "Pick up X and put it in Y" is one thing to do: put X in Y."""
+    """ "Pick up X and put it in Y" is one thing to do: put X in Y. So is "lift X and hand it over to Y"."""
     merged: list[tuple[str, list[str]]] = []
     for verb, rest in parts:
         if merged and merged[-1][0] == "pick up" and verb in CARRY_ON and rest[:1] and rest[0] in PRONOUNS:
             merged[-1] = ("put", merged[-1][1] + rest[1:])
+        elif merged and merged[-1][0] in TAKEN and verb == HAND_OVER and rest[:1] and rest[0] in PRONOUNS:
+            merged[-1] = (HAND_OVER, merged[-1][1] + rest[1:])
         else:
             merged.append(("put" if verb in CARRY_ON else verb, rest))
     return merged

@@ -7,7 +7,7 @@ from ..ledger import events as ev
 from ..ledger.events import Entry, Layer
 
 KINDS: dict[Layer, frozenset[str]] = {
-    "cerebellum": frozenset({"appearance", "part", "grasp", "release", "work"}),
+    "cerebellum": frozenset({"appearance", "part", "grasp", "release", "work", "wipe", "both", "hand over"}),
     "brain": frozenset({"word", "order", "room", "retry"}),
 }
 # Contact geometry belongs to the Cerebellum: these operations may not stand in a Brain entry's template.

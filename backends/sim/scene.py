@@ -112,6 +112,12 @@ class Scene:
             return bool(self.env.objects_on_pegs[self._goal.index(condition)])
         return done
 
+    def share(self, condition: Condition) -> float | None:
+        """How much of what a condition asks to be wiped off is gone, 0 to 1; None for other conditions."""
+        if self.libero or condition[0] != "clean":
+            return None
+        return len(self.env.wiped_markers) / int(self.env.num_markers)
+
     def region(self, name: str) -> NDArray[np.float64]:
         """Middle of a region that goals name, in the world."""
         place: NDArray[np.float64] = self.data.site_xpos[self.model.site(name).id]

@@ -7,7 +7,7 @@ instruction: as the task has it
 goal: the conditions, in order
     predicate; thing, target (names of objects); region (of the target, or of the thing where there is no
     target; or ""); joints (names of those that a condition of one thing is about, or that carry the region);
-    held (at the end); ever (at any watched step)
+    held (at the end); ever (at any watched step); of wiping also share (of the dirt that is gone)
 objects: by name
     kind; fixed; start, end (boxes)
 joints, places: see moving.py
@@ -209,6 +209,7 @@ class Recorder:
                 "held": self._scene.holds(condition),
                 "ever": ever,
             }
+            | ({} if (share := self._scene.share(condition)) is None else {"share": round(share, 3)})
             for condition, ever, joints in zip(self._task.goal, self._ever, self._joints, strict=True)
         ]
         self._moving.end()

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..base import EpisodeView
 from .features import Vector, appearance, part_look, shape
-from .skills import part_name
+from .skills import MOVES, part_name
 from .variants import Variant
 
 
@@ -63,6 +63,18 @@ class Worked:
 
 
 @dataclass(frozen=True)
+class Moved:
+    """A move that was asked for as a whole. kind: what the Verifier said of it."""
+
+    episode: str
+    decision: str
+    noun: str
+    variant: Variant
+    good: bool
+    kind: str
+
+
+@dataclass(frozen=True)
 class Ruled:
     """A decision that is one for a whole episode: order, room, retry."""
 
@@ -81,6 +93,7 @@ class Attempts:
     grasps: list[Grasped] = field(default_factory=list)
     releases: list[Released] = field(default_factory=list)
     works: list[Worked] = field(default_factory=list)
+    moves: list[Moved] = field(default_factory=list)
     rules: dict[str, list[Ruled]] = field(default_factory=lambda: {"order": [], "room": [], "retry": []})
     inside: Counter[str] = field(default_factory=Counter)
 
@@ -163,6 +176,10 @@ def _read_one(
                     choice["variant"], finding.good, finding.kind,
                 )
             )  # fmt: skip
+    elif decision in MOVES:
+        attempts.moves.append(
+            Moved(episode.id, decision, choice["noun"], choice["variant"], finding.good, finding.kind)
+        )
     elif decision in attempts.rules:
         attempts.rules[decision].append(Ruled(episode.id, instruction, choice["variant"], finding.good))
 

@@ -2,7 +2,7 @@
 naively."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
@@ -24,10 +24,12 @@ PRIOR = (0.6, 0.6)
 TRUST = 4.0  # how many successes a rule of the committed memory is worth while exploring
 SEEN = 0.7  # tries that make a variant known in a context
 
-Try = tuple[float, Variant, bool]  # how much it counts, what was tried, whether it was good
+Try = tuple[float, Variant, float]  # how much it counts, what was tried, how much of a success it was
 
 
-def estimate(space: tuple[Variant, ...], tried: list[Try], rule: Rule | None) -> list[tuple[float, float]]:
+def estimate(
+    space: tuple[Variant, ...], tried: Sequence[Try], rule: Rule | None
+) -> list[tuple[float, float]]:
     """Beta parameters of each variant's success: what was tried counts by how near it is in context and
     variant."""
     beta = []
@@ -35,15 +37,15 @@ def estimate(space: tuple[Variant, ...], tried: list[Try], rule: Rule | None) ->
         a, b = PRIOR
         for weight, other, good in tried:
             share = weight * alike(variant, other)
-            a, b = (a + share, b) if good else (a, b + share)
+            a, b = a + share * good, b + share * (1 - good)
         if rule is not None:
             a += TRUST * alike(variant, rule.variant)
         beta.append((a, b))
     return beta
 
 
-def _sample(
-    space: tuple[Variant, ...], tried: list[Try], rule: Rule | None, naive: Variant, rng: Random
+def sample(
+    space: tuple[Variant, ...], tried: Sequence[Try], rule: Rule | None, naive: Variant, rng: Random
 ) -> Variant:
     """Thompson sampling; but what is done now comes first where it was not tried yet, as all is measured
     against it."""
@@ -70,7 +72,7 @@ def grasp(region: dict[str, Any], skills: Skills, attempts: Attempts | None, rng
     if attempts is None:
         return rule or Rule(NAIVE_GRASP, "")
     space = tuple(v for v in GRASPS if v["style"] != "handle" or region["handle"])
-    variant = _sample(space, grasp_tries(measured, attempts), rule, NAIVE_GRASP, rng)
+    variant = sample(space, grasp_tries(measured, attempts), rule, NAIVE_GRASP, rng)
     return rule if rule is not None and rule.variant == variant else Rule(variant, "")
 
 
@@ -104,7 +106,7 @@ def release(relation: str, noun: str, skills: Skills, attempts: Attempts | None,
     if attempts is None:
         return rule or Rule(NAIVE_RELEASE, "")
     space = release_space(relation, noun, attempts)
-    variant = _sample(space, release_tries(relation, noun, attempts), rule, NAIVE_RELEASE, rng)
+    variant = sample(space, release_tries(relation, noun, attempts), rule, NAIVE_RELEASE, rng)
     return rule if rule is not None and rule.variant == variant else Rule(variant, "")
 
 
@@ -115,5 +117,5 @@ def ruled(decision: str, skills: Skills, attempts: Attempts | None, rng: Random)
     if attempts is None:
         return rule or Rule(space[0], "")
     tried = [(1.0, one.variant, one.good) for one in attempts.rules[decision]]
-    variant = _sample(space, tried, rule, space[0], rng)
+    variant = sample(space, tried, rule, space[0], rng)
     return rule if rule is not None and rule.variant == variant else Rule(variant, "")

@@ -14,6 +14,7 @@ from ..base import EpisodeView, Proposal, Turn
 from . import choose
 from .attempts import Attempts
 from .identify import Experience
+from .moves import MOVES, asked, choose_move
 from .programs import BESIDE, PICK, PUT, ROOM
 from .skills import Rule, part_name
 from .study import study
@@ -21,7 +22,7 @@ from .variants import Variant
 from .work import WORK, choose_work
 
 WORKED = frozenset(("open", "close", "turn on", "turn off", "push", "pull"))  # verbs that act on a part
-ACTED = ("grasp", "work")  # decisions that show that a part of the instruction was acted on
+ACTED = ("grasp", "work", *MOVES)  # decisions that show that a part of the instruction was acted on
 Choice = dict[str, Any]
 
 
@@ -77,7 +78,9 @@ class Composer:
         return self._program(lines, last=True)
 
     def _program(self, lines: list[str], last: bool) -> Proposal:
-        text = "\n".join([PICK, ROOM, BESIDE, PUT, WORK, *lines, "go_home()"])
+        moves = [MOVES[name] for name in MOVES if any(c["decision"] == name for c in self._choices)]
+        home = [] if any(move.stays for move in moves) else ["go_home()"]
+        text = "\n".join([PICK, ROOM, BESIDE, PUT, WORK, *(move.text for move in moves), *lines, *home])
         return Proposal(text, last=last, choices=tuple(self._choices))
 
     def _rng(self, clause: int, decision: str) -> Random:
@@ -140,6 +143,8 @@ class Composer:
         head = [f"# {clause.text()}"]
         if clause.verb in WORKED:
             return [*head, *self._work(number, clause)]
+        if asked(clause):
+            return [*head, *self._move(number, clause, asked(clause))]
         thing = self._which(number, "which", clause.thing)
         if thing < 0:
             return [*head, "# there is nothing left to take"]
@@ -179,6 +184,17 @@ class Composer:
         del self._parts[region]  # it has changed
         settings = ", ".join(f"{name}={value!r}" for name, value in w.items())
         yield f"work(studied{region}.parts[{part}], studied{region}, {settings})"
+
+    def _move(self, number: int, clause: Clause, decision: str) -> list[str]:
+        """Lines for what is asked for as a whole."""
+        region = self._which(number, "which", clause.thing) if MOVES[decision].thing else -1
+        if region < 0 and MOVES[decision].thing:
+            return []
+        noun, rng = clause.thing.noun, self._rng(number, decision)
+        rule = choose_move(decision, noun, self._skills, self._local, rng)
+        variant = self._decide(number, decision, rule, noun=noun, region=region)
+        self._taken.add(region)
+        return MOVES[decision].lines(number, region, variant)
 
     def _decide(self, number: int, decision: str, rule: Rule, **about: Any) -> Variant:
         self._choices.append(

@@ -8,7 +8,9 @@ from . import attempts, reflect
 from .compose import Composer
 from .identify import Experience
 from .look import LOOK
+from .moves import two_armed
 from .skills import Skills
+from .twoarm import CLEAR
 
 LOOK_HEIGHT = 0.5  # metres between the wrist camera and the table
 LOOK_COLUMNS = 2
@@ -30,6 +32,8 @@ class EmbeddedModel:
     ) -> Proposal:
         if episode.value("regions") is None:
             source = f"HEIGHT = {LOOK_HEIGHT}\nCOLUMNS = {LOOK_COLUMNS}\n{LOOK}"
+            if two_armed(episode.started.task.instruction):
+                source = CLEAR + source
             return Proposal(source, last=bool(episode.turns))
         started = episode.started
         learning = layer_of(started.round) if started.round else ""

@@ -10,6 +10,7 @@ from ..base import Candidate, EpisodeView
 from .attempts import Attempts
 from .choose import SEEN, Try, estimate, grasp_tries, release_space, release_tries
 from .features import Vector, distance, shape, spread_out
+from .moves import move_candidates
 from .reflect_names import nouns, parts, unique, words
 from .skills import Skills, grasp_entry, release_entry, rule_entry
 from .variants import GRASPS, NAIVE_GRASP, NAIVE_RELEASE, RULES, Variant, alike
@@ -54,7 +55,8 @@ def _made(
     if stage == "releases":
         return releases(skills, attempts, instructions)
     if stage == "work":
-        return work_candidates(attempts.works, skills.works, instructions)
+        made = work_candidates(attempts.works, skills.works, instructions)
+        return made + move_candidates(skills, attempts, instructions)
     if stage == "words":
         return words(skills, attempts, instructions)
     return ruled(stage, skills, attempts)
@@ -62,6 +64,8 @@ def _made(
 
 def _like(entry: ev.Entry, old: ev.Entry) -> bool:
     """Whether a skill says what another one said before, for much the same things."""
+    if entry.kind != old.kind or "exemplars" not in entry.state:
+        return bool((entry.kind, entry.state) == (old.kind, old.state))
     apart = min(
         distance(tuple(a), tuple(b)) for a in entry.state["exemplars"] for b in old.state["exemplars"]
     )

@@ -24,7 +24,11 @@ NEEDS = {
     "part": {"verb", "noun", "prototypes"},
     "work": {"verb", "noun", "variant", "exemplars", "radius"},
     "retry": {"tries"},
+    "wipe": {"noun", "variant"},
+    "both": {"noun", "variant"},
+    "hand over": {"noun", "variant"},
 }
+MOVES = ("wipe", "both", "hand over")  # kinds of entry for moves that an instruction asks for as a whole
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,7 @@ class Skills:
         self._releases: dict[tuple[str, str], Rule] = {}
         self.parts: dict[str, tuple[str, list[Vector]]] = {}
         self.works: list[Entry] = []
+        self.moves: dict[tuple[str, str], Rule] = {}  # by decision and noun
         self.rules: dict[str, Rule] = {}  # order, room, retry
         for entry in memory:
             state = entry.state
@@ -70,6 +75,8 @@ class Skills:
                 self.parts[name] = (entry.id, [tuple(p) for p in state["prototypes"]])
             elif entry.kind == "work":
                 self.works.append(entry)
+            elif entry.kind in MOVES:
+                self.moves[entry.kind, state["noun"]] = Rule(state["variant"], entry.id)
             else:
                 variant = {name: state[name] for name in NEEDS[entry.kind]}
                 self.rules[entry.kind] = Rule(variant, entry.id)

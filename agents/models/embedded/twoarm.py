@@ -1,6 +1,7 @@
 """Two arms at one thing: the texts of the moves, the spaces of their variants, and the words that ask for
 them."""
 
+import math
 from itertools import product
 
 from ...grammar import Clause
@@ -105,13 +106,12 @@ def hand_over(side: float, apart: float, tilt: float, height: float) -> Robot:
     return move_to(offset_pose(read_robot(second).pose, dz=0.05), speed=0.2, tolerance=0.02)
 '''
 
-TAKES: tuple[Variant, ...] = tuple(
-    {"end": end, "inset": inset} for inset, end in product((0.02, 0.045, 0.07), (-1.0, 1.0))
-)
-NAIVE_TAKE = TAKES[0]
+# end, inset: of taking; apart, tilt, height: of giving. The first is what is done naively.
 HANDOVERS: tuple[Variant, ...] = tuple(
-    {"apart": apart, "tilt": tilt, "height": height}
-    for tilt, apart, height in product((0.0, 0.8, 1.2), (0.05, 0.08, 0.11), (0.25, 0.4))
+    {"end": end, "inset": inset, "apart": apart, "tilt": tilt, "height": height}
+    for tilt, inset, apart, end, height in product(
+        (0.0, 0.8, 1.2), (0.02, 0.045, 0.07), (0.05, 0.08, 0.11), (-1.0, 1.0), (0.25, 0.4)
+    )
 )
 NAIVE_HANDOVER = HANDOVERS[0]
 
@@ -126,17 +126,40 @@ def hands_over(clause: Clause) -> bool:
     return clause.verb == HAND_OVER_VERB
 
 
-def both_line(number: int, region: int, variant: Variant) -> str:
+def both_lines(number: int, region: int, variant: Variant) -> list[str]:
     """The line of a program that lifts a region with both arms, for the clause of this number."""
-    return f"robot{number} = lift_both(regions[{region}], shapes[{region}], {_settings(variant)})"
+    return [f"robot{number} = lift_both(regions[{region}], shapes[{region}], {_settings(variant)})"]
 
 
-def hand_over_lines(number: int, region: int, taking: Variant, giving: Variant) -> list[str]:
+def hand_over_lines(number: int, region: int, variant: Variant) -> list[str]:
     """The lines of a program that takes a region with the first arm and gives it to the second."""
+    taking = {name: variant[name] for name in ("end", "inset")}
+    giving = {name: variant[name] for name in ("apart", "tilt", "height")}
     return [
         f"side{number} = take(regions[{region}], shapes[{region}], {_settings(taking)})",
         f"robot{number} = hand_over(side{number}, {_settings(giving)})",
     ]
+
+
+def both_words(noun: str, variant: Variant) -> str:
+    """What an entry says."""
+    inset = f"{variant['inset'] * 1000:.0f} mm from" if variant["inset"] else "at"
+    return (
+        f'To lift the "{noun}" with both arms: each hand closes {inset} one end of its {variant["ends"]}, '
+        f"the fingers along the line between them and {variant['depth'] * 1000:.0f} mm below its top; then "
+        "both rise together."
+    )
+
+
+def hand_over_words(noun: str, variant: Variant) -> str:
+    """What an entry says."""
+    end, tilt = "heavy" if variant["end"] > 0 else "light", math.degrees(variant["tilt"])
+    return (
+        f'To hand over the "{noun}": the first hand closes across it {variant["inset"] * 100:.1f} cm from '
+        f"its {end} end; half way between the arms, {variant['height'] * 100:.0f} cm over the table, the "
+        f"hands tilted {tilt:.0f}°, the second closes {variant['apart'] * 100:.0f} cm along it; then the "
+        "first lets go and withdraws."
+    )
 
 
 def _settings(variant: Variant) -> str:

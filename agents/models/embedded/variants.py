@@ -47,8 +47,22 @@ _SHARE = {
     "rule": 0.05,
     "place": 0.05,
     "tries": 0.05,
+    "ends": 0.3,
+    "end": 0.3,
 }
-_STEP = {"depth": 0.015, "clearance": 0.05}
+_STEP = {
+    "depth": 0.015,
+    "clearance": 0.05,
+    "press": 15.0,
+    "speed": 0.4,
+    "step": 0.04,
+    "beyond": 0.06,
+    "turns": 3.0,
+    "inset": 0.03,
+    "apart": 0.04,
+    "tilt": 0.6,
+    "height": 0.3,
+}
 
 
 def alike(a: Variant, b: Variant) -> float:

@@ -56,6 +56,16 @@ WIPES: tuple[Variant, ...] = tuple(
 NAIVE_WIPE = WIPES[0]
 
 
-def wipe_line(number: int, variant: Variant) -> str:
-    """The line of a program that wipes, for the clause of this number."""
-    return f"left{number} = wipe({', '.join(f'{name}={value!r}' for name, value in variant.items())})"
+def wipe_words(noun: str, variant: Variant) -> str:
+    """What an entry says."""
+    beyond = f" and {variant['beyond'] * 100:.0f} cm past its ends" if variant["beyond"] else ""
+    return (
+        f'To wipe off "{noun}": look for patches on the table; rub back and forth along each{beyond}, '
+        f"pressing with {variant['press']:.0f} N, at {variant['speed'] * 100:.0f} cm/s, in strips "
+        f"{variant['step'] * 100:.0f} cm apart; look again, up to {variant['turns']} times in all."
+    )
+
+
+def wipe_lines(number: int, region: int, variant: Variant) -> list[str]:
+    """The line of a program that wipes, for the clause of this number; it is done to no region."""
+    return [f"left{number} = wipe({', '.join(f'{name}={value!r}' for name, value in variant.items())})"]
