@@ -10,6 +10,15 @@ from typing import Literal
 SLANTS = [(0.0, 0.0, -1.0), (0.25, 0.0, -1.0), (-0.25, 0.0, -1.0), (0.0, 0.25, -1.0), (0.0, -0.25, -1.0)]
 
 
+def across(pose: Pose) -> Robot:
+    """Goes up first, across, and down last: what stands beside either place is not touched."""
+    here = read_robot().pose
+    high = max(here.z, pose.z)
+    over = offset_pose(pose, dz=high - pose.z)
+    there = move_to([offset_pose(here, dz=high - here.z), over, pose], speed=0.8, tolerance=0.02)
+    return move_to(pose, speed=0.8, tolerance=0.02) if there.reason == "unreachable" else there
+
+
 def away(region: Region, shape: Shape) -> float:
     """How far what was found is from where a thing should be, in all."""
     return abs(region.x - shape.x) + abs(region.y - shape.y) + abs(region.top - shape.top)
@@ -19,8 +28,7 @@ def closely(region: Region, shape: Shape) -> Shape:
     """A thing measured again from close by: from above or, where that is out of reach, slanting. As it was
     where it is not found."""
     for slant in ((0.0, 0.0, -1.0), (0.5, 0.0, -1.0), (-0.5, 0.0, -1.0)):
-        place = compile_view(Point(shape.x, shape.y, shape.top), 0.25, slant)
-        if not move_to(place, speed=0.8, tolerance=0.02).ok:
+        if not across(compile_view(Point(shape.x, shape.y, shape.top), 0.25, slant)).ok:
             continue
         view = capture("wrist")
         found = segment(view, region)
@@ -57,7 +65,7 @@ def pick(region: Region, shape: Shape, style: Literal["centre", "rim", "handle"]
         plan = free_grasp(shape, style, depth, k)
         if not plan.ok and near:
             shape, plan = before, free_grasp(before, style, depth, k)
-        if move_to(plan.start, speed=0.8, tolerance=0.02).ok:
+        if across(plan.start).ok:
             set_gripper(plan.opening)
             move_to(plan.pose, speed=0.25, tolerance=0.004)
             set_gripper(0.0)
