@@ -11,17 +11,29 @@ ARMS = frozenset(("arm", "arms", "hand", "hands"))  # of the robot itself, so ne
 HAND_OVER_VERB = "hand over"
 
 CLEAR = """
-for other in describe_workspace().arms[1:]:
-    move_to(offset_pose(read_robot(other).pose, dz=0.3), speed=0.8, tolerance=0.03)
+for arm in describe_workspace().arms:
+    move_to(offset_pose(read_robot(arm).pose, dz=0.3), speed=0.8, tolerance=0.03)
 """
 
 BOTH = '''
 import math
 
 
+def whole(region: Region, shape: Shape) -> Shape:
+    """A large thing measured at once from where the scene camera stands and from straight above it."""
+    afar = segment(capture("scene"), region)
+    found = afar if afar.ok else region
+    move_to(compile_view(found, 0.45), speed=0.6, tolerance=0.02)
+    above = segment(capture("wrist"), found)
+    go_home()
+    again = measure_region([r for r in (afar, above) if r.ok])
+    return again if again.ok else shape
+
+
 def lift_both(region: Region, shape: Shape, ends: str, inset: float, depth: float) -> Robot:
     """Both hands close on the two ends of a thing, along the line between them, and lift together. ends: of
     its length or its width. inset: from the very end. depth: below its top."""
+    shape = whole(region, shape)
     first, second = describe_workspace().arms[:2]
     for arm in (first, second):
         set_gripper(describe_workspace().max_width, arm=arm)
