@@ -8,6 +8,7 @@ from typing import Any
 
 from ..base import EpisodeView
 from .features import Vector, appearance, part_look, shape
+from .over import narrow
 from .skills import MOVES, part_name
 from .variants import Variant
 
@@ -38,7 +39,8 @@ class Grasped:
 
 @dataclass(frozen=True)
 class Released:
-    """correction: unit vector in the base frame along which it should have been, or (0, 0)."""
+    """correction: unit vector in the base frame along which it should have been, or (0, 0). narrow: whether
+    the target was so narrow that the thing can only go over it."""
 
     episode: str
     relation: str
@@ -46,6 +48,7 @@ class Released:
     variant: Variant
     good: bool
     correction: tuple[float, float]
+    narrow: bool = False
 
 
 @dataclass(frozen=True)
@@ -166,6 +169,7 @@ def _read_one(
             Released(
                 episode.id, choice["relation"], choice["noun"], choice["variant"], finding.good,
                 _correction(finding.direction, episode.value("right") or (0.0, 1.0)),
+                _narrow(episode, regions, choice),
             )
         )  # fmt: skip
     elif decision == "work":
@@ -182,6 +186,17 @@ def _read_one(
         )
     elif decision in attempts.rules:
         attempts.rules[decision].append(Ruled(episode.id, instruction, choice["variant"], finding.good))
+
+
+def _narrow(episode: EpisodeView, regions: list[dict[str, Any]], choice: dict[str, Any]) -> bool:
+    """Whether the target of a release is narrow for what was grasped for it."""
+    things = [
+        c["region"]
+        for turn in episode.turns
+        for c in turn.proposed.choices
+        if (c["clause"], c["decision"]) == (choice["clause"], "grasp")
+    ]
+    return bool(things) and narrow(regions[choice["region"]], regions[things[-1]])
 
 
 def _correction(direction: str, right: tuple[float, float]) -> tuple[float, float]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from .attempts import Attempts
 from .features import Vector, distance, shape
+from .over import OVERS
 from .skills import Rule, Skills
 from .variants import (
     GRASPS,
@@ -44,7 +45,7 @@ def estimate(
     return beta
 
 
-def sample(
+def _sample(
     space: tuple[Variant, ...], tried: Sequence[Try], rule: Rule | None, naive: Variant, rng: Random
 ) -> Variant:
     """Thompson sampling; but what is done now comes first where it was not tried yet, as all is measured
@@ -72,7 +73,7 @@ def grasp(region: dict[str, Any], skills: Skills, attempts: Attempts | None, rng
     if attempts is None:
         return rule or Rule(NAIVE_GRASP, "")
     space = tuple(v for v in GRASPS if v["style"] != "handle" or region["handle"])
-    variant = sample(space, grasp_tries(measured, attempts), rule, NAIVE_GRASP, rng)
+    variant = _sample(space, grasp_tries(measured, attempts), rule, NAIVE_GRASP, rng)
     return rule if rule is not None and rule.variant == variant else Rule(variant, "")
 
 
@@ -86,13 +87,18 @@ def release_tries(relation: str, noun: str, attempts: Attempts) -> list[Try]:
 
 
 def release_space(relation: str, noun: str, attempts: Attempts) -> tuple[Variant, ...]:
-    """Over the target; and beside it only on a side to which two critiques have pointed."""
+    """On the target; beside it only on a side to which two critiques have pointed; down over it where two
+    releases on a target that is narrow for the thing went wrong."""
     sides = Counter(
         RELEASES.index(_towards(r.correction))
         for r in attempts.releases
         if (r.relation, r.noun) == (relation, noun) and not r.good and r.correction != (0.0, 0.0)
     )
-    return tuple(v for i, v in enumerate(RELEASES) if (v["dx"], v["dy"]) == (0.0, 0.0) or sides[i] >= 2)
+    missed = sum(
+        r.narrow and not r.good for r in attempts.releases if (r.relation, r.noun) == (relation, noun)
+    )
+    near = tuple(v for i, v in enumerate(RELEASES) if (v["dx"], v["dy"]) == (0.0, 0.0) or sides[i] >= 2)
+    return near + OVERS if missed >= 2 else near
 
 
 def _towards(correction: tuple[float, float]) -> Variant:
@@ -106,7 +112,7 @@ def release(relation: str, noun: str, skills: Skills, attempts: Attempts | None,
     if attempts is None:
         return rule or Rule(NAIVE_RELEASE, "")
     space = release_space(relation, noun, attempts)
-    variant = sample(space, release_tries(relation, noun, attempts), rule, NAIVE_RELEASE, rng)
+    variant = _sample(space, release_tries(relation, noun, attempts), rule, NAIVE_RELEASE, rng)
     return rule if rule is not None and rule.variant == variant else Rule(variant, "")
 
 
@@ -117,5 +123,5 @@ def ruled(decision: str, skills: Skills, attempts: Attempts | None, rng: Random)
     if attempts is None:
         return rule or Rule(space[0], "")
     tried = [(1.0, one.variant, one.good) for one in attempts.rules[decision]]
-    variant = sample(space, tried, rule, space[0], rng)
+    variant = _sample(space, tried, rule, space[0], rng)
     return rule if rule is not None and rule.variant == variant else Rule(variant, "")

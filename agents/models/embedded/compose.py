@@ -15,6 +15,7 @@ from . import choose
 from .attempts import Attempts
 from .identify import Experience
 from .moves import MOVES, asked, choose_move
+from .over import OVER, over_line
 from .programs import BESIDE, PICK, PUT, ROOM
 from .skills import Rule, part_name
 from .study import study
@@ -80,7 +81,9 @@ class Composer:
     def _program(self, lines: list[str], last: bool) -> Proposal:
         moves = [MOVES[name] for name in MOVES if any(c["decision"] == name for c in self._choices)]
         home = [] if any(move.stays for move in moves) else ["go_home()"]
-        text = "\n".join([PICK, ROOM, BESIDE, PUT, WORK, *(move.text for move in moves), *lines, *home])
+        over = any(c.get("variant", {}).get("reference") == "over" for c in self._choices)
+        more = [*([OVER] if over else []), *(move.text for move in moves)]
+        text = "\n".join([PICK, ROOM, BESIDE, PUT, WORK, *more, *lines, *home])
         return Proposal(text, last=last, choices=tuple(self._choices))
 
     def _rng(self, clause: int, decision: str) -> Random:
@@ -209,6 +212,9 @@ class Composer:
         part = self._part(number, relation, clause.target, target) if self._inside(clause) else -1
         release = choose.release(relation, noun, self._skills, self._local, self._rng(number, "release"))
         r = self._decide(number, "release", release, relation=relation, noun=noun, region=target, part=part)
+        if r["reference"] == "over":
+            self._filled.add(target)
+            return [], [over_line(number, target, r)]
         free = r["reference"] == "free"
         if target in self._filled:
             room = choose.ruled("room", self._skills, self._brain, self._rng(number, "room"))

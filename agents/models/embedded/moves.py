@@ -12,12 +12,13 @@ from ...grammar import Clause, parse
 from ..base import Candidate
 from . import twoarm, wipe
 from .attempts import Attempts, Moved
-from .choose import Try, estimate, sample
+from .choose import Try, estimate
 from .skills import Rule, Skills
 from .variants import Variant, alike
 
 GAIN, SUPPORT = 0.12, 2  # predicted gain that a variant must promise; times that it must have gone well
 ELSEWHERE = 0.5  # how much a try with another noun counts
+FRESH, NOISE = 0.35, 0.06  # credit expected of what was not tried; of choices
 
 
 @dataclass(frozen=True)
@@ -83,9 +84,35 @@ def choose_move(decision: str, noun: str, skills: Skills, attempts: Attempts | N
     rule = skills.moves.get((decision, noun))
     if attempts is None:
         return rule or Rule(move.naive, "")
-    tried = _tries(decision, noun, attempts.moves)
-    variant = sample(move.space, tried, rule, move.naive, rng)
+    variant = _explore(move, rule, _tries(decision, noun, attempts.moves), rng)
     return rule if rule is not None and rule.variant == variant else Rule(variant, "")
+
+
+def _explore(move: Move, rule: Rule | None, tried: list[Try], rng: Random) -> Variant:
+    """First what is in force; keep what works; else what promises most by its like, what is little known
+    counting for more, and never what failed twice."""
+    current = rule.variant if rule else move.naive
+    if all(variant != current for _, variant, _ in tried):
+        return current
+    done = [variant for _, variant, credit in tried if credit == 1.0]
+    kept = [v for v in [*([current] if rule else []), *done] if _mean(v, tried, 1.0) >= 0.5]
+    if kept:
+        return max(kept, key=lambda v: (_mean(v, tried, 1.0), -kept.index(v)))
+    failed = [v for v in move.space if sum(v == other for _, other, _ in tried) >= 2]
+
+    def worth(variant: Variant) -> float:
+        shares = [(weight * alike(variant, other), credit) for weight, other, credit in tried]
+        known = sum(share for share, _ in shares)
+        mean = (sum(share * credit for share, credit in shares) + 0.5 * FRESH) / (known + 0.5)
+        return mean + 0.3 / (1.0 + known) + rng.gauss(0.0, NOISE)
+
+    return max((v for v in move.space if v not in failed), key=worth)
+
+
+def _mean(variant: Variant, tried: list[Try], prior: float) -> float:
+    """Credit of a variant by its own tries, with a prior that counts for half a try."""
+    own = [(weight, credit) for weight, other, credit in tried if other == variant]
+    return (sum(w * c for w, c in own) + 0.5 * prior) / (sum(w for w, _ in own) + 0.5)
 
 
 def _tries(decision: str, noun: str, moved: Sequence[Moved]) -> list[Try]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ....ledger.events import Entry, Layer, Provenance
 from .features import Vector, distance
+from .over import OVER, over_words
 from .programs import PICK, PUT
 from .variants import Variant
 
@@ -150,6 +151,10 @@ def _range(low: float, high: float) -> str:
 
 
 def release_entry(relation: str, noun: str, variant: Variant, evidence: list[str]) -> Entry:
+    state = {"relation": relation, "noun": noun, "variant": variant}
+    if variant["reference"] == "over":
+        words = over_words(relation, noun, variant)
+        return _entry("cerebellum", "release", f"{relation} {noun}", words, OVER, state, evidence)
     where = {
         (0.0, 0.0): "over its middle" if variant["reference"] == "middle" else "over the free room inside",
         (1.0, 0.0): "beside it, away from the robot", (-1.0, 0.0): "beside it, towards the robot",
@@ -160,7 +165,7 @@ def release_entry(relation: str, noun: str, variant: Variant, evidence: list[str
         f'To put a thing {relation} the "{noun}": let go {where}, {variant["clearance"] * 100:.1f} cm '
         f"above the surface{', the offset of the grasp carried along' if variant['carry'] else ''}"
         f"{', turned so that its length lies along that of the target' if variant['turn'] else ''}.",
-        PUT, {"relation": relation, "noun": noun, "variant": variant}, evidence,
+        PUT, state, evidence,
     )  # fmt: skip
 
 
