@@ -35,7 +35,8 @@ def _wiped(goal: Record) -> str:
 def _lifted_by_both(goal: Record, record: Record) -> str:
     holds = _holds(goal, record)
     arms = {hold["arm"] for hold in holds}
-    if goal["ever"] and len(arms) > 1:
+    closed = {g["arm"] for g in record["grips"] if g["closing"] and goal["thing"] in g["touched"]}
+    if goal["ever"] and len(arms | closed) > 1:
         return ""
     if not arms:
         return "neither hand held it"
