@@ -112,7 +112,7 @@ class Sight:
 
 def _of_robot(points: Array, hand: Hand) -> Mask:
     """Points of the hand itself, of the arm (above the tool, near the vertical plane from the base to it)
-    and of the robot's foot; a camera on the hand sees the hand alone."""
+    and of the robot's foot; a camera on the hand sees no arm."""
     local = transform(inverse(hand.tool_to_base), points)
     x, y, z = np.abs(local[..., 0]), np.abs(local[..., 1]), local[..., 2]
     near = (z > -0.3) & (x < hand.hand_width / 2 + 0.02)
@@ -121,14 +121,14 @@ def _of_robot(points: Array, hand: Hand) -> Mask:
     tool = hand.tool_to_base[:3, 3]
     away = tool[:2] - hand.root
     reach = float(np.hypot(away[0], away[1]))
-    if hand.carries_camera or reach < 1e-6:
-        return np.asarray(palm | fingers)
-    heading = away / reach
     px, py = points[..., 0] - hand.root[0], points[..., 1] - hand.root[1]
+    foot = np.hypot(px, py) < _FOOT_RADIUS
+    if hand.carries_camera or reach < 1e-6:
+        return np.asarray(palm | fingers | foot)
+    heading = away / reach
     along = px * heading[0] + py * heading[1]
     off = np.abs(py * heading[0] - px * heading[1])
     arm = (points[..., 2] > tool[2] + 0.02) & (along < reach + 0.1) & (off < _ARM_RADIUS)
-    foot = np.hypot(px, py) < _FOOT_RADIUS
     return np.asarray(palm | fingers | arm | foot)
 
 

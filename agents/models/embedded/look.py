@@ -1,6 +1,12 @@
 """The program that looks at a scene: which things there are, where, what they are like."""
 
 LOOK = '''
+import math
+
+EDGE = 0.025  # a bar or a handle stands out of the outline that is seen from above by so much
+THIN = 0.035
+
+
 def spots(view: View, columns: int) -> list[Point]:
     """Places over the table, side by side, from which everything that the scene camera sees is seen from
     above."""
@@ -22,20 +28,75 @@ def scan(height: float, columns: int) -> list[View]:
     return views
 
 
-def separate(views: list[View]) -> list[Region]:
-    """Each thing once: views that show it whole first, then the larger ones."""
-    seen: list[tuple[bool, int, Region]] = []
-    for view in views:
+def key(k: int, region: Region) -> tuple[int, int, int, int]:
+    """The same for the same region of the view number k."""
+    return (k, region.box.u0, region.box.v0, region.pixels)
+
+
+def separate(views: list[View]) -> list[list[Region]]:
+    """Each thing once, with its regions in all views: the largest that shows it whole first."""
+    seen: list[tuple[bool, int, int, Region]] = []
+    for k, view in enumerate(views):
         for region in find_regions(view):
             if region.ok and region.pixels >= 40:
-                seen.append((region.clipped, -region.pixels, region))
+                seen.append((region.clipped, -region.pixels, k, region))
     seen.sort(key=lambda item: (item[0], item[1]))
-    kept: list[Region] = []
-    for item in seen:
-        region = item[2]
-        if all(abs(region.x - other.x) + abs(region.y - other.y) > 0.04 for other in kept):
-            kept.append(region)
-    return kept
+    owner: dict[tuple[int, int, int, int], list[Region]] = {}
+    things: list[list[Region]] = []
+    for clipped, less, k, region in seen:
+        if key(k, region) in owner:
+            continue
+        group = [region]
+        for j, view in enumerate(views):
+            again = segment(view, region)
+            if j == k or not again.ok:
+                continue
+            known = owner.get(key(j, again))
+            if known is None and (clipped or again.pixels < 1.6 * region.pixels):
+                # what is much larger is what it stands on, seen as one with it
+                owner[key(j, again)] = group
+                group.append(again)
+            elif known is not None and known is not group:
+                same = clipped and again.pixels > 0.5 * region.pixels
+                if same or within(measure_region(region), measure_region(again)):
+                    if clipped:
+                        known.extend(group)
+                    group = known
+        owner[key(k, region)] = group
+        if not any([group is other for other in things]):
+            things.append(group)
+    return things
+
+
+def fill_in(views: list[View], height: float, most: int) -> list[View]:
+    """More views: from above what no view shows whole, the largest first."""
+    more: list[View] = []
+    cut = [group for group in separate(views) if group[0].clipped]
+    cut.sort(key=lambda group: -sum([region.pixels for region in group]))
+    for group in cut[:most]:
+        shape = measure_region(group)
+        for distance in (height, 0.75 * height):
+            if move_to(compile_view(Point(shape.x, shape.y, shape.top), distance), speed=1.0,
+                       tolerance=0.03).ok:
+                more.append(capture("wrist"))
+                break
+    return more
+
+
+def within(small: Shape, large: Shape) -> bool:
+    """Whether a thing is a piece of another: stands on the same ground, inside its outline."""
+    if small.bottom > large.bottom + 0.01 or small.top > large.top + 0.02:
+        return False
+    count = 0
+    for i in range(5):
+        for j in range(5):
+            along, across = 0.22 * (i - 2) * small.length, 0.22 * (j - 2) * small.width
+            x = small.x + along * math.cos(small.yaw) - across * math.sin(small.yaw) - large.x
+            y = small.y + along * math.sin(small.yaw) + across * math.cos(small.yaw) - large.y
+            u = x * math.cos(large.yaw) + y * math.sin(large.yaw)
+            v = y * math.cos(large.yaw) - x * math.sin(large.yaw)
+            count += 1 if abs(u) < 0.5 * large.length + EDGE and abs(v) < 0.5 * large.width + EDGE else 0
+    return count > 12
 
 
 def rightwards(view: View) -> tuple[float, float]:
@@ -57,17 +118,25 @@ def rightwards(view: View) -> tuple[float, float]:
 
 
 views = scan(HEIGHT, COLUMNS)
-regions: list[Region] = []
-shapes: list[Shape] = []
-looks: list[Look] = []
-for region in separate(views[1:]):
-    shape = measure_region(region)
-    near = [s for s in shapes if abs(s.x - shape.x) < 0.5 * min(s.length, shape.length)
-            and abs(s.y - shape.y) < 0.5 * min(s.length, shape.length)]
-    if shape.ok and not near:
-        regions.append(region)
-        shapes.append(shape)
-        looks.append(describe_region(region))
+close = views[1:]
+for most in (3, 2):
+    close = close + fill_in(close, HEIGHT, most)
+found: list[tuple[Shape, Region, bool]] = []
+for group in separate(close):
+    # what was seen whole and apart more than once is a thing of its own, though it may touch another
+    sure = not group[0].clipped and len(group) > 1
+    shape = measure_region(group if group[0].clipped else group[0])
+    if shape.ok:
+        found.append((shape, group[0], sure and shape.width > THIN))
+found.sort(key=lambda item: -item[0].length * item[0].width)
+kept: list[tuple[Shape, Region]] = []
+for k, item in enumerate(found):
+    if item[2] or not any([within(item[0], other[0]) for other in found[:k]]):
+        kept.append((item[0], item[1]))
+kept.sort(key=lambda item: (item[1].clipped, -item[1].pixels))
+regions: list[Region] = [region for shape, region in kept]
+shapes: list[Shape] = [shape for shape, region in kept]
+looks: list[Look] = [describe_region(region) for region in regions]
 go_home()
 {"regions": [{"x": s.x, "y": s.y, "top": s.top, "height": s.height, "length": s.length, "width": s.width,
               "yaw": s.yaw, "radius": s.radius, "hollow": s.hollow, "handle": s.handle.ok,
