@@ -19,6 +19,16 @@ def across(pose: Pose) -> Robot:
     return move_to(pose, speed=0.8, tolerance=0.02) if there.reason == "unreachable" else there
 
 
+def rise(pose: Pose) -> Robot:
+    """Goes up from a place, as far as the arm reaches."""
+    risen = read_robot()
+    for height in (0.22, 0.12, 0.06):
+        risen = move_to(offset_pose(pose, dz=height), speed=0.5, tolerance=0.03)
+        if risen.reason != "unreachable":
+            break
+    return risen
+
+
 def away(region: Region, shape: Shape) -> float:
     """How far what was found is from where a thing should be, in all."""
     return abs(region.x - shape.x) + abs(region.y - shape.y) + abs(region.top - shape.top)
@@ -69,7 +79,7 @@ def pick(region: Region, shape: Shape, style: Literal["centre", "rim", "handle"]
             set_gripper(plan.opening)
             move_to(plan.pose, speed=0.25, tolerance=0.004)
             set_gripper(0.0)
-        if move_to(offset_pose(plan.pose, dz=0.22), speed=0.5, tolerance=0.03).holding:
+        if rise(plan.pose).holding:
             break
     return shape, plan
 '''
@@ -110,7 +120,7 @@ def put(spot: Point, held: Shape, plan: Plan, clearance: float, carry: bool,
     if move_to(way, speed=0.5, tolerance=0.02).reason == "unreachable":
         move_to([offset_pose(pose, dz=0.12), pose], speed=0.5, tolerance=0.02)
     done = set_gripper(place.opening if place.ok else describe_workspace().max_width)
-    move_to(offset_pose(read_robot().pose, dz=0.15), speed=0.5, tolerance=0.03)
+    rise(read_robot().pose)
     return done
 '''
 
