@@ -72,8 +72,15 @@ def find_rooms(skin: Skin) -> list[Room]:
 
 
 def _same(a: Room, b: Room) -> bool:
-    near = np.abs(a.centre - b.centre) < (0.5 * min(a.length, b.length), 0.5 * min(a.length, b.length), 0.02)
-    return bool(near.all())
+    off = np.abs(a.centre - b.centre)
+    if off[2] >= 0.02:
+        return False
+    if max(off[:2]) < 0.5 * min(a.length, b.length):
+        return True
+    # a corner of a room is no room
+    large = a if a.area > b.area else b
+    half = np.where(np.abs(large.axis[:2]) > 0.5, large.length, large.width) / 2
+    return a.kind == b.kind == "hollow" and large.outward[2] > 0.5 and bool((off[:2] < half).all())
 
 
 def _heights(skin: Skin) -> Iterator[tuple[float, bool]]:
