@@ -41,12 +41,13 @@ class _Diagnosis:
     def __init__(self, episode: EpisodeView, record: Record, success: bool) -> None:
         self._record = record = _whole(record)
         self._success = success
-        self._regions: list[Record] = episode.value("regions") or []
+        self._episode = episode
         self._right = episode.value("right") or (0.0, 1.0)
         self._clauses = named_clauses(episode, record)
-        self._goals = assign(self._clauses, record["goal"])
-        self._names = region_names(self._regions, record)
+        self._conditions = record.get("steps", []) + record["goal"]
+        self._goals = assign(self._clauses, self._conditions)
         self._parts = Parts(episode, record)
+        self._names = [self._seen(turn) for turn in range(len(episode.turns))]
         self._choices = [(n, c) for n, turn in enumerate(episode.turns) for c in turn.proposed.choices]
         acting = {c["clause"]: (n, c) for n, c in self._choices if c["decision"] in ACTING}
         self._acted = list(acting)
@@ -60,24 +61,30 @@ class _Diagnosis:
         self._held = {number: hold for number, hold in held.items() if hold is not None}
         self._found: dict[tuple[int, str], ev.Finding] = {}
 
+    def _seen(self, turn: int) -> list[str]:
+        """What the regions really are that were known when this turn's program was written."""
+        look = self._episode.looked(turn)
+        first = self._parts.first_picture(look) if self._episode.looked(look) >= 0 else 0
+        return region_names(self._episode.regions(turn), self._record, first)
+
     def findings(self) -> tuple[ev.Finding, ...]:
         for turn, choice in self._choices:
             found = self._judge(turn, choice["clause"], choice)
             if found is not None:
                 self._found[found.clause, found.decision] = found
-                self._hint(found)
+                self._hint(turn, found)
         return tuple(self._found.values())
 
     def _judge(self, turn: int, number: int, choice: Choice) -> ev.Finding | None:
         goal = self._goals[number]
         match choice["decision"]:
             case "which" if goal is not None:
-                return naming(number, "which", choice["region"], goal["thing"], self._names, self._regions)
+                return self._naming(turn, number, choice, goal["thing"])
             case "target" if goal is not None:
                 meant = meant_target(self._clauses[number], goal, self._record)
                 if not meant:
                     return None
-                return naming(number, "target", choice["region"], meant, self._names, self._regions)
+                return self._naming(turn, number, choice, meant)
             case "part" if goal is not None:
                 return self._part(turn, number, choice, goal)
             case "grasp":
@@ -85,7 +92,7 @@ class _Diagnosis:
             case "work" if goal is not None:
                 return self._work(number, goal)
             case "wipe" | "both" | "hand over" as decision if goal is not None:
-                same = choice["region"] >= 0 and self._names[choice["region"]] == goal["thing"]
+                same = choice["region"] >= 0 and self._names[turn][choice["region"]] == goal["thing"]
                 return move(number, decision, goal, self._record, same)
             case "release" if goal is not None:
                 return self._release(number, goal)
@@ -100,14 +107,18 @@ class _Diagnosis:
                 return self._retry()
         return None
 
-    def _hint(self, found: ev.Finding) -> None:
+    def _naming(self, turn: int, number: int, choice: Choice, meant: str) -> ev.Finding:
+        regions = self._episode.regions(turn)
+        return naming(number, choice["decision"], choice["region"], meant, self._names[turn], regions)
+
+    def _hint(self, turn: int, found: ev.Finding) -> None:
         """Where the right target was taken and a part of it is meant, but none was chosen: says so."""
         number = found.clause
         goal = self._goals[number] if number < len(self._goals) else None
         if found.decision != "target" or not found.good or goal is None:
             return
         chosen = any(c["decision"] == "part" and c["clause"] == number for _, c in self._choices)
-        if not chosen and is_part(self._record, goal["region"], self._regions[found.region]):
+        if not chosen and is_part(self._record, goal["region"], self._episode.regions(turn)[found.region]):
             kind = "it belongs in or on a part of it"
             self._found[number, "part"] = ev.Finding(
                 clause=number, decision="part", good=False, kind=kind, region=found.region
@@ -116,7 +127,8 @@ class _Diagnosis:
     def _part(self, turn: int, number: int, choice: Choice, goal: Record) -> ev.Finding | None:
         region = choice["region"]
         wanted = goal["target"] or goal["thing"]
-        if not 0 <= region < len(self._names) or self._names[region] != wanted:
+        names = self._names[turn]
+        if not 0 <= region < len(names) or names[region] != wanted:
             return None
         known = self._parts.known(turn, region)
         if not goal["target"]:
@@ -130,9 +142,10 @@ class _Diagnosis:
     def _joints(self, turn: int, choice: Choice) -> list[str]:
         """Joints that move the chosen part, the nearest first."""
         region, part = choice["region"], choice["part"]
-        if not 0 <= region < len(self._names):
+        names = self._names[turn]
+        if not 0 <= region < len(names):
             return []
-        joints = self._parts.joints(turn, region, self._names[region])
+        joints = self._parts.joints(turn, region, names[region])
         return joints[part] if 0 <= part < len(joints) else []
 
     def _work(self, number: int, goal: Record) -> ev.Finding | None:
@@ -146,7 +159,7 @@ class _Diagnosis:
         hold = self._held.get(number)
         if hold is None or any(f is not None and not f.good for f in named):
             return None
-        found = release(number, hold, self._record["goal"].index(goal), self._right)
+        found = release(number, hold, self._conditions.index(goal), self._right)
         if found is not None and not found.good and was_closed(hold, goal, self._record):
             kind = "it was not open when it should be put in"
             return ev.Finding(clause=number, decision="release", good=False, kind=kind)
@@ -171,7 +184,7 @@ class _Diagnosis:
                 places[number] = (_AWAY, _AWAY)  # done to no thing: the hand closes for another part
                 continue
             known = self._parts.known(turn, choice["region"]) if choice["decision"] == "work" else []
-            at = known[choice["part"]] if known else self._regions[choice["region"]]
+            at = known[choice["part"]] if known else self._episode.regions(turn)[choice["region"]]
             places[number] = (at["x"], at["y"])
         grips = [i for i, grip in enumerate(self._record["grips"]) if grip["closing"]]
         tools = [tuple(self._record["grips"][i]["tool"][:2]) for i in grips]

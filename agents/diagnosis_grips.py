@@ -86,6 +86,8 @@ def release(clause: int, hold: Record, condition: int, right: Any) -> ev.Finding
         return None
     if found["fits"]:
         return ev.Finding(clause=clause, decision="release", good=True)
+    if found.get("beside"):
+        return ev.Finding(clause=clause, decision="release", good=False, kind="not beside it")
     direction, amount = seen_from_camera(found["offset"], right)
     return ev.Finding(
         clause=clause,

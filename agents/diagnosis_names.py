@@ -58,12 +58,12 @@ def shared(noun: str, name: str) -> int:
     return len(set(words(name)) & set(noun.split()))
 
 
-def region_names(regions: list[Record], record: Record) -> list[str]:
-    """What each region of the Proposer's list really is, "" for nothing."""
+def region_names(regions: list[Record], record: Record, picture: int = 0) -> list[str]:
+    """What each region of the Proposer's list really is, "" for nothing. picture: one from when it looked."""
     captures = record["captures"]
     if not captures:
         return [""] * len(regions)
-    objects = captures[0]["objects"]
+    objects = captures[picture]["objects"]
     return [object_at(objects, r["x"], r["y"], r["top"] - 0.5 * r["height"]) for r in regions]
 
 

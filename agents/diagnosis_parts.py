@@ -51,6 +51,12 @@ class Parts:
         boxes = {name: moved.get(name, place["start"]) for name, place in places.items()}
         return [_place_at(part, boxes) for part in parts]
 
+    def first_picture(self, turn: int) -> int:
+        """Number of the first picture that this turn's program took, or one near it."""
+        captures = len(self._record["captures"])
+        before = captures - sum(self._captures[turn:])
+        return min(max(before, 0), max(captures - 1, 0))
+
     def _upstream(self, joint: str) -> list[str]:
         chain = []
         while joint:

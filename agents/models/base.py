@@ -34,6 +34,18 @@ class EpisodeView:
                 return value[key]
         return None
 
+    def looked(self, turn: int | None = None) -> int:
+        """The latest turn before this one (None: of all) whose program said what regions there are; -1 for
+        none."""
+        values = [one.executed.value if one.executed else None for one in self.turns[:turn]]
+        return max((i for i, v in enumerate(values) if isinstance(v, dict) and "regions" in v), default=-1)
+
+    def regions(self, turn: int | None = None) -> list[dict[str, Any]]:
+        """Regions as they were known when this turn's program was written (None: by now)."""
+        look = self.looked(turn)
+        executed = self.turns[look].executed if look >= 0 else None
+        return executed.value["regions"] if executed else []
+
     def parts(self, turn: int | None = None) -> dict[int, list[dict[str, Any]]]:
         """Parts by region, as they were known when this turn's program was written (None: by now)."""
         known: dict[int, list[dict[str, Any]]] = {}

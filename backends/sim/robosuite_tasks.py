@@ -13,7 +13,8 @@ SEEDS = 1000  # initial states offered for each task
 
 @dataclass(frozen=True)
 class RobosuiteTask:
-    """name: short and unique. goal: what the environment's check stands for. fixed: bodies that are targets.
+    """name: short and unique. goal: what the environment's check stands for. steps: conditions on the way,
+    which need not hold in the end: "beside" is on the same surface, near. fixed: bodies that are targets.
     environment: its name in robosuite, "" for the same. arms: how many. stacked: a thing, and another that
     stands on it at the start. camera: where the scene camera stands in the world, where robosuite's own place
     does not show the table."""
@@ -25,6 +26,7 @@ class RobosuiteTask:
     environment: str = ""
     arms: int = 1
     stacked: tuple[str, str] | None = None
+    steps: tuple[tuple[str, ...], ...] = ()
     camera: tuple[float, float, float] | None = None
 
 
@@ -53,6 +55,7 @@ TASKS = (
         "put the green cube next to the red cube and stack the red cube on the green cube",
         (("on", "cubeA", "cubeB"),),
         environment="Stack",
+        steps=(("beside", "cubeB", "cubeA"),),
         stacked=("cubeA", "cubeB"),
     ),
     RobosuiteTask("TwoArmLift", "lift the pot with both arms", (("lifted", "pot"),), arms=2),

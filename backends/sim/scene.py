@@ -19,6 +19,7 @@ from .shapes import body_box
 from .suites import Condition, SimTask, initial_states
 
 FIXTURE_SEED = 0
+_LEVEL, _NEAR = 0.01, 0.3  # m: what differs less stands on one level; what is nearer is beside
 ARM, PAIR = "arm", ("first", "second")  # names of arms
 _PLACED = (
     "body_pos",
@@ -103,6 +104,8 @@ class Scene:
         """
         if self.libero:
             return bool(self.env._eval_predicate(list(condition)))
+        if condition[0] == "beside":
+            return self._beside(condition[1], condition[2])
         if condition not in self._goal:
             return False
         if hasattr(self.env, "wiped_markers"):
@@ -111,6 +114,17 @@ class Scene:
         if len(self._goal) > 1:  # two nuts: each for itself
             return bool(self.env.objects_on_pegs[self._goal.index(condition)])
         return done
+
+    def _beside(self, thing: str, other: str) -> bool:
+        """Whether two things stand on the same level and not far from each other."""
+        places, bottoms = [], []
+        for name in (thing, other):
+            middle, half = self.boxes[name]
+            rotation = self.data.xmat[self.objects[name]].reshape(3, 3)
+            places.append(self.data.xpos[self.objects[name]] + rotation @ middle)
+            bottoms.append(places[-1][2] - float(np.abs(rotation[2]) @ half))
+        apart = float(np.hypot(*(places[0] - places[1])[:2]))
+        return bool(abs(bottoms[0] - bottoms[1]) < _LEVEL and apart < _NEAR)
 
     def share(self, condition: Condition) -> float | None:
         """How much of what a condition asks to be wiped off is gone, 0 to 1; None for other conditions."""

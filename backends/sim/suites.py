@@ -24,7 +24,7 @@ class SimTask:
 
     scene: tasks with the same scene share one MuJoCo model. states: how many initial states there are.
     goal: conditions that must hold together. source: the first task's BDDL file, or robosuite's environment
-    name.
+    name. steps: conditions on the way.
     """
 
     suite: str
@@ -34,6 +34,7 @@ class SimTask:
     states: int
     goal: tuple[Condition, ...]
     source: str
+    steps: tuple[Condition, ...] = ()
 
     @property
     def name(self) -> str:
@@ -153,5 +154,12 @@ def _libero_task(suite: str, part: int) -> SimTask:
 def _robosuite_task(part: int) -> SimTask:
     task = TASKS[part]
     return SimTask(
-        ROBOSUITE, (part,), task.instruction, f"{ROBOSUITE}-{task.name}", SEEDS, task.goal, task.name
+        ROBOSUITE,
+        (part,),
+        task.instruction,
+        f"{ROBOSUITE}-{task.name}",
+        SEEDS,
+        task.goal,
+        task.name,
+        task.steps,
     )

@@ -8,6 +8,7 @@ goal: the conditions, in order
     predicate; thing, target (names of objects); region (of the target, or of the thing where there is no
     target; or ""); joints (names of those that a condition of one thing is about, or that carry the region);
     held (at the end); ever (at any watched step); of wiping also share (of the dirt that is gone)
+steps: only where the task has some: what it asks for on the way, in the form of conditions of the goal
 objects: by name
     kind; fixed; start, end (boxes)
 joints, places: see moving.py
@@ -21,8 +22,8 @@ holds: one for each time that a hand held a thing, in order
     arm; thing; grip (index of the closing); lifted (highest rise); ended ("held", "released" or "slipped");
     tool (where it was let go), freed (the step then, or null); open (value of the joints that carry a goal's
     region, then, by name); rest (its centre afterwards, or null); goals (one for each condition with
-    a target: condition, its index; offset, rest minus the target's centre; fits, whether the condition
-    holds for this thing)
+    a target, steps first: condition, its index; beside, where that is what it asks for; offset, rest minus
+    the target's centre; fits, whether the condition holds for this thing)
 """
 
 from typing import Any
@@ -212,10 +213,24 @@ class Recorder:
             | ({} if (share := self._scene.share(condition)) is None else {"share": round(share, 3)})
             for condition, ever, joints in zip(self._task.goal, self._ever, self._joints, strict=True)
         ]
+        steps = [
+            {
+                "predicate": condition[0],
+                "thing": condition[1],
+                "target": condition[2],
+                "region": "",
+                "joints": [],
+                "held": False,
+                "ever": False,
+            }
+            for condition in self._task.steps
+        ]
         self._moving.end()
         for name in self._names:
             self._record["objects"][name]["end"] = self.box(name)
         about = {"instruction": self._task.instruction, "goal": goal, "fixture_seed": self._scene.seed}
+        if steps:
+            about["steps"] = steps
         return about | self._record
 
     def settled(self) -> None:
@@ -240,7 +255,7 @@ class Recorder:
         hold, hand.falling = hand.falling[0], None
         rest = self._centre(hold["thing"])
         hold["rest"] = plain(rest)
-        for index, condition in enumerate(self._task.goal):
+        for index, condition in enumerate((*self._task.steps, *self._task.goal)):
             if len(condition) > 2 and hold["thing"] != self._thing(condition[2]):
                 hold["goals"].append(
                     {
@@ -248,6 +263,7 @@ class Recorder:
                         "offset": plain(rest - self._place(condition[2])),
                         "fits": self._scene.holds((condition[0], hold["thing"], *condition[2:])),
                     }
+                    | ({"beside": True} if condition[0] == "beside" else {})
                 )
 
     def _pairs(self, hand: _Hand) -> NDArray[np.intp]:

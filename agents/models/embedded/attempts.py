@@ -40,7 +40,7 @@ class Grasped:
 @dataclass(frozen=True)
 class Released:
     """correction: unit vector in the base frame along which it should have been, or (0, 0). narrow: whether
-    the target was so narrow that the thing can only go over it."""
+    the target was so narrow that the thing can only go over it. kind: of failure."""
 
     episode: str
     relation: str
@@ -49,6 +49,7 @@ class Released:
     good: bool
     correction: tuple[float, float]
     narrow: bool = False
+    kind: str = ""
 
 
 @dataclass(frozen=True)
@@ -105,12 +106,12 @@ def read(evidence: Sequence[EpisodeView]) -> Attempts:
     """All attempts of these episodes, in their order. Episodes without a critique teach nothing."""
     attempts = Attempts()
     for episode in evidence:
-        regions = episode.value("regions")
-        if episode.critique is None or regions is None:
+        if episode.critique is None or episode.value("regions") is None:
             continue
         findings = {(f.clause, f.decision): f for f in episode.critique.findings}
         chosen = set()
         for number, turn in enumerate(episode.turns):
+            regions = episode.regions(number)
             for choice in turn.proposed.choices:
                 key = (choice["clause"], choice["decision"])
                 chosen.add(key)
@@ -169,7 +170,7 @@ def _read_one(
             Released(
                 episode.id, choice["relation"], choice["noun"], choice["variant"], finding.good,
                 _correction(finding.direction, episode.value("right") or (0.0, 1.0)),
-                _narrow(episode, regions, choice),
+                _narrow(episode, regions, choice), finding.kind,
             )
         )  # fmt: skip
     elif decision == "work":

@@ -20,6 +20,7 @@ from .variants import (
     alike,
 )
 
+NOT_BESIDE = "not beside it"  # what the Verifier says of what should be next to a thing and is not
 SHAPE_LENGTH = 0.03  # metres within which what worked for one shape speaks for another
 PRIOR = (0.6, 0.6)
 TRUST = 4.0  # how many successes a rule of the committed memory is worth while exploring
@@ -87,17 +88,20 @@ def release_tries(relation: str, noun: str, attempts: Attempts) -> list[Try]:
 
 
 def release_space(relation: str, noun: str, attempts: Attempts) -> tuple[Variant, ...]:
-    """On the target; beside it only on a side to which two critiques have pointed; down over it where two
-    releases on a target that is narrow for the thing went wrong."""
+    """On the target; beside it only on a side to which two critiques have pointed, or on all where two said
+    that it is not beside it; down over it where two releases on a target that is narrow for the thing went
+    wrong."""
     sides = Counter(
         RELEASES.index(_towards(r.correction))
         for r in attempts.releases
         if (r.relation, r.noun) == (relation, noun) and not r.good and r.correction != (0.0, 0.0)
     )
-    missed = sum(
-        r.narrow and not r.good for r in attempts.releases if (r.relation, r.noun) == (relation, noun)
+    own = [r for r in attempts.releases if (r.relation, r.noun) == (relation, noun) and not r.good]
+    missed = sum(r.narrow for r in own)
+    aside = sum(r.kind == NOT_BESIDE for r in own)
+    near = tuple(
+        v for i, v in enumerate(RELEASES) if (v["dx"], v["dy"]) == (0.0, 0.0) or sides[i] >= 2 or aside >= 2
     )
-    near = tuple(v for i, v in enumerate(RELEASES) if (v["dx"], v["dy"]) == (0.0, 0.0) or sides[i] >= 2)
     return near + OVERS if missed >= 2 else near
 
 

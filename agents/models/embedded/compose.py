@@ -14,6 +14,7 @@ from ..base import EpisodeView, Proposal, Turn
 from . import choose
 from .attempts import Attempts
 from .identify import Experience
+from .looking import look, moved_before, under
 from .moves import MOVES, asked, choose_move
 from .over import OVER, over_line
 from .programs import BESIDE, PICK, PUT, ROOM
@@ -49,12 +50,15 @@ class Composer:
         all_parts: bool = False,
     ) -> None:
         self._clauses = parse(episode.started.task.instruction)
-        self._regions: list[dict[str, Any]] = episode.value("regions")
+        self._instruction = episode.started.task.instruction
+        self._regions = episode.regions()
         self._experience, self._skills = experience, experience.skills
         self._local, self._brain, self._all = local, brain, all_parts
         self._seed = f"{seed}/{episode.id}"
         self._parts = _parts_left(episode)
         self._earlier = [c for turn in episode.turns for c in turn.proposed.choices]
+        look = max(0, episode.looked())
+        self._since = [c for turn in episode.turns[look:] for c in turn.proposed.choices]
         self._left = episode.started.turns - len(episode.turns)
         self._choices: list[Choice] = []
         self._taken: set[int] = set()
@@ -63,10 +67,18 @@ class Composer:
     def compose(self) -> Proposal:
         """The next program."""
         lines: list[str] = []
+        done: list[Clause] = []  # since the last look
         for number in self._order():
             if any(c["clause"] == number and c["decision"] in ACTED for c in self._earlier):
-                self._recall(number)
+                if any(c["clause"] == number and c["decision"] in ACTED for c in self._since):
+                    self._recall(number)
+                    done.append(self._clauses[number])
                 continue
+            if moved_before(self._clauses[number], done) and self._left > 1:
+                if lines:
+                    return self._program(lines, last=False)
+                return Proposal(look(self._instruction), last=False)
+            done.append(self._clauses[number])
             before = len(self._choices), set(self._taken), set(self._filled)
             try:
                 lines += self._clause(number, self._clauses[number])
@@ -100,7 +112,7 @@ class Composer:
 
     def _recall(self, number: int) -> None:
         """What an earlier program has taken, filled and changed."""
-        for choice in self._earlier:
+        for choice in self._since:
             if choice["clause"] != number:
                 continue
             if choice["decision"] == "grasp":
@@ -165,7 +177,10 @@ class Composer:
         pick = f"held{number}, plan{number} = pick(regions[{thing}], shapes[{thing}]{settings})"
         if clause.target is None:
             return [*head, pick]
-        target = self._which(number, "target", clause.target, relation=clause.relation)
+        if len(self._taken) == len(self._regions) and under(clause, self._clauses):
+            target = thing  # nothing else is seen: it stands on what is meant
+        else:
+            target = self._which(number, "target", clause.target, relation=clause.relation)
         if target < 0:
             return [*head, pick]
         before, after = self._put(number, clause, target)

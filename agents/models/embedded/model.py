@@ -7,13 +7,9 @@ from ..base import Candidate, EpisodeView, Proposal
 from . import attempts, reflect
 from .compose import Composer
 from .identify import Experience
-from .look import LOOK
-from .moves import two_armed
+from .looking import look
 from .skills import Skills
-from .twoarm import CLEAR
 
-LOOK_HEIGHT = 0.5  # metres between the wrist camera and the table
-LOOK_COLUMNS = 2
 KEPT = 8  # memories and bodies of evidence that are kept at hand
 
 
@@ -31,10 +27,7 @@ class EmbeddedModel:
         self, episode: EpisodeView, memory: tuple[ev.Entry, ...], evidence: list[EpisodeView]
     ) -> Proposal:
         if episode.value("regions") is None:
-            source = f"HEIGHT = {LOOK_HEIGHT}\nCOLUMNS = {LOOK_COLUMNS}\n{LOOK}"
-            if two_armed(episode.started.task.instruction):
-                source = CLEAR + source
-            return Proposal(source, last=bool(episode.turns))
+            return Proposal(look(episode.started.task.instruction), last=bool(episode.turns))
         started = episode.started
         learning = layer_of(started.round) if started.round else ""
         # which parts of an instruction to do is the Brain's to learn: before, they are gone through as said

@@ -73,11 +73,6 @@ def asked(clause: Clause) -> str:
     return "hand over" if twoarm.hands_over(clause) else ""
 
 
-def two_armed(instruction: str) -> bool:
-    """Whether an instruction needs both arms."""
-    return any(asked(clause) in ("both", "hand over") for clause in parse(instruction))
-
-
 def choose_move(decision: str, noun: str, skills: Skills, attempts: Attempts | None, rng: Random) -> Rule:
     """How to do it; `attempts` None: by the memory alone."""
     move = MOVES[decision]
