@@ -92,7 +92,7 @@ def room(region: Region, shape: Shape, spot: Point) -> Point:
         return spot
     view = capture("wrist")
     found = segment(view, region)
-    if not found.ok:
+    if not found.ok or found.clipped or region.clipped:
         # of a tall thing only a side may have been seen so far: it is the largest that is here
         near = [r for r in find_regions(view) if r.ok and r.top > shape.top - 0.02
                 and abs(r.x - shape.x) < 0.15 and abs(r.y - shape.y) < 0.15]
