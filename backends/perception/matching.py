@@ -67,17 +67,19 @@ def piece_under(pieces: list[Piece], point: NDArray[np.float64], slack: float) -
 def piece_at(pieces: list[Piece], cloud: NDArray[np.float64], slack: float) -> Piece | None:
     """The piece that shares most of the table's plane and height with a cloud (N, 3) of the same thing."""
     best, best_score = None, 0.15
+    bottom, top = (float(z) for z in np.quantile(cloud[:, 2], (0.05, 0.95)))
+    far = 2 * slack + 4 * CELL
     for piece in pieces:
-        points = piece.sight.points[piece.mask]
+        points = piece.points
+        apart = np.maximum(points.min(axis=0) - cloud.max(axis=0), cloud.min(axis=0) - points.max(axis=0))
+        low, high = piece.heights
+        if max(apart[:2]) > far or max(low, bottom) - min(high, top) > 2.5 * slack:
+            continue
         raster = Grid.around(np.vstack([points, cloud]), 2 * CELL)
         reach = max(1, round(slack / raster.cell))
         a, b = raster.occupied(points), raster.occupied(cloud)
         shared_a = (a & grid.grow(b, reach)).sum() / a.sum()
         shared_b = (b & grid.grow(a, reach)).sum() / b.sum()
-        low = max(np.quantile(points[:, 2], 0.05), np.quantile(cloud[:, 2], 0.05))
-        high = min(np.quantile(points[:, 2], 0.95), np.quantile(cloud[:, 2], 0.95))
-        if low - high > 2.5 * slack:
-            continue
         # what one view cuts off still lies within what the other shows
         score = float(max(shared_a, shared_b) * (0.3 + min(shared_a, shared_b)))
         if score > best_score:

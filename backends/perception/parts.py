@@ -16,12 +16,13 @@ _KNOB = 0.12  # a small thing of at most this extent …
 _GAP = 0.015  # … and this near to another one may be that one's knob
 _ABOVE = 0.008  # as find_regions sees things by default
 _CELL = 0.004
+_PARALLEL = 0.95  # cosine between lines of sight that count as one
 
 
 def find_parts(pieces: list[Piece], body: Body) -> list[Feature]:
-    """Parts of the thing that these pieces show, from the lowest to the highest. Of one view alone, none:
-    most of what tells them apart is hidden from it."""
-    surface = skin(pieces, body) if len(pieces) > 1 else None
+    """Parts of the thing that these pieces show, from the lowest to the highest. Where all were seen along
+    one direction, none: most of what tells them apart is hidden from it."""
+    surface = skin(pieces, body) if _from_sides(pieces) else None
     if surface is None:
         return []
     rooms = find_rooms(surface)
@@ -35,6 +36,11 @@ def find_parts(pieces: list[Piece], body: Body) -> list[Feature]:
             more = [_bump(near, body, bump, surface) for bump in find_bumps(near)]
             found += [b for b in more if not any(_same(b, other) for other in found)]
     return sorted(found, key=lambda feature: tuple(np.round(feature.centre[[2, 1, 0]], 3)))
+
+
+def _from_sides(pieces: list[Piece]) -> bool:
+    along = np.array([piece.sight.frame.camera_to_base[:3, 2] for piece in pieces])
+    return bool((along @ along.T).min() < _PARALLEL)
 
 
 def _same(bump: Feature, other: Feature) -> bool:

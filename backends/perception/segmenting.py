@@ -2,6 +2,7 @@
 what."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import cv2
 import numpy as np
@@ -33,6 +34,17 @@ class Piece:
     sight: Sight
     mask: Mask
     support: float
+
+    @cached_property
+    def points(self) -> NDArray[np.float64]:
+        """(N, 3): what is seen of it, in the base frame."""
+        return np.asarray(self.sight.points[self.mask])
+
+    @cached_property
+    def heights(self) -> tuple[float, float]:
+        """Its lower and upper end, without single noisy points."""
+        low, high = np.quantile(self.points[:, 2], (0.05, 0.95))
+        return float(low), float(high)
 
 
 def find_pieces(sight: Sight, above: float, within: Mask | None = None) -> list[Piece]:

@@ -1,5 +1,6 @@
 """Forward and inverse kinematics of the bare arm, on a small copy of its chain in MuJoCo."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ _MARGIN = 0.08  # rad kept from the joints' limits; also keeps the arm from stre
 _DAMPING = 1e-4
 _POSITION, _ROTATION = 3e-4, 1.5e-3  # m, rad: a target is met within this
 _STEP = 0.35  # rad, largest change of a joint in one iteration
+_PATIENCE, _PROGRESS = 10, 0.8  # iterations after which the error must have shrunk to this share
+_LEVER = 0.2  # m: how much a turn of the tool counts beside its place
+_SAMPLES, _SLACK = 1500, 0.03  # postures that show how far an arm reaches; m that they may fall short
 
 
 class Kinematics:
@@ -32,6 +36,20 @@ class Kinematics:
         self.low, self.high = limits[:, 0] + _MARGIN, limits[:, 1] - _MARGIN
         self.rest = np.clip(rest, self.low, self.high)
         self._base_to_root = inverse(arm.root_to_base)
+        self._last_to_tool, self._shoulder, self._reach = self._span()
+
+    def _span(self) -> tuple[Matrix, NDArray[np.float64], float]:
+        """The last joint's frame in the tool's, the second joint's place, and how far from it the last joint
+        can be: neither place depends on the joint itself."""
+        first, last = self._model.jnt_bodyid[1], self._model.jnt_bodyid[-1]
+        draw = np.random.default_rng(0)
+        reach = 0.0
+        for _ in range(_SAMPLES):
+            self._place(draw.uniform(self.low, self.high))
+            reach = max(reach, float(np.linalg.norm(self._data.xpos[last] - self._data.xpos[first])))
+        tool = pose(self._data.site_xpos[0], self._data.site_xmat[0])
+        frame = pose(self._data.xpos[last], self._data.xmat[last])
+        return inverse(tool) @ frame, self._data.xpos[first].copy(), reach + _SLACK
 
     def tool(self, joints: Joints) -> Matrix:
         """tool_to_base, 4×4."""
@@ -50,11 +68,17 @@ class Kinematics:
         """
         joints = np.clip(start, self.low, self.high)
         identity, damping = np.eye(len(joints)), _DAMPING * np.eye(6)
-        for _ in range(iterations):
+        before = math.inf
+        for turn in range(iterations):
             self._place(joints)
             error = self._error(target)
-            if np.linalg.norm(error[:3]) < _POSITION and np.linalg.norm(error[3:]) < _ROTATION:
+            off, turned = math.hypot(*error[:3]), math.hypot(*error[3:])
+            if off < _POSITION and turned < _ROTATION:
                 return joints
+            if turn % _PATIENCE == 0:
+                if off + _LEVER * turned > _PROGRESS * before:
+                    return None  # stuck at limits: from here it leads nowhere
+                before = off + _LEVER * turned
             jacobian = self._jacobian_here()
             inverse = jacobian.T @ np.linalg.inv(jacobian @ jacobian.T + damping)
             step = inverse @ error + (identity - inverse @ jacobian) @ (pull * (self.rest - joints))
@@ -65,6 +89,9 @@ class Kinematics:
 
     def search(self, target: Matrix, start: Joints) -> Joints | None:
         """Like `solve`, but tries other branches as well: from `start`, from rest, from rest turned."""
+        last = (target @ self._last_to_tool)[:3, 3]
+        if float(np.linalg.norm(last - self._shoulder)) > self._reach:
+            return None
         base = self.rest.copy()
         place = self._base_to_root @ target[:, 3]
         base[0] = np.arctan2(place[1], place[0])
@@ -107,15 +134,13 @@ class Kinematics:
 
 def rotation_vector(rotation: NDArray[np.float64]) -> NDArray[np.float64]:
     """Axis times angle (rad) of a rotation matrix."""
-    skew = np.array(
-        [rotation[2, 1] - rotation[1, 2], rotation[0, 2] - rotation[2, 0], rotation[1, 0] - rotation[0, 1]]
-    )
-    sine, cosine = 0.5 * float(np.linalg.norm(skew)), 0.5 * (float(np.trace(rotation)) - 1.0)
-    angle = np.arctan2(sine, cosine)
+    (a, b, c), (d, e, f), (g, h, i) = rotation.tolist()
+    skew = (h - f, c - g, d - b)
+    sine, cosine = 0.5 * math.hypot(*skew), 0.5 * (a + e + i - 1.0)
     if sine > 1e-6:
-        return np.asarray(skew * (0.5 * angle / sine))
+        return np.array(skew) * (0.5 * math.atan2(sine, cosine) / sine)
     if cosine > 0:
-        return 0.5 * skew
+        return 0.5 * np.array(skew)
     axis = np.sqrt(np.clip((np.diag(rotation) + 1.0) / 2.0, 0.0, None))  # half a turn: the axis is in R + I
     k = int(np.argmax(axis))
     axis = np.copysign(axis, rotation[k] + np.eye(3)[k])

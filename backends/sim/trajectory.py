@@ -129,9 +129,7 @@ def time(
     ends = np.cumsum([len(piece) for piece in pieces])
     limit = np.ones(len(path))  # of the pace: 1 is full speed
     limit[0] = limit[-1] = 0.0
-    velocity = (
-        np.concatenate([shift / speed, turn / turning, steps / JOINT_SPEED], axis=1) / nominal[:, None]
-    )
+    velocity = np.concatenate([shift / speed, turn / turning, steps / JOINT_SPEED], axis=1) / nominal[:, None]
     for end in ends[:-1]:
         before, after = velocity[end - 1], velocity[end]
         agreement = before @ after / (np.linalg.norm(before) * np.linalg.norm(after) + 1e-12)

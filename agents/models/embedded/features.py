@@ -8,9 +8,9 @@ from typing import Any
 Vector = tuple[float, ...]
 
 # Lab units, share of hues, metres.
-_LAB = (14.0, 8.0, 8.0)
-_SPREAD = 14.0
-_HUE = 0.35
+_LAB = (9.0, 5.0, 5.0)
+_SPREAD = 9.0
+_HUE = 0.18
 _HEIGHT = 0.015
 _EXTENT = 0.025
 _PART = 0.03
