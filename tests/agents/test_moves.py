@@ -22,7 +22,11 @@ def player():
 @pytest.fixture(scope="module")
 def look():
     started = ev.EpisodeStarted(
-        ev.Task("libero_90", (TASK,), "pick up the bottle"), state=STATE, purpose="eval", memory=ev.MemoryRef(), turns=4
+        ev.Task("libero_90", (TASK,), "pick up the bottle"),
+        state=STATE,
+        purpose="eval",
+        memory=ev.MemoryRef(),
+        turns=4,
     )
     return EmbeddedModel().propose(EpisodeView("eval/0", started, []), (), []).source
 
