@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from skill2real.agents.models.embedded.look import LOOK
-from skill2real.agents.models.embedded.model import LOOK_COLUMNS, LOOK_HEIGHT
+from skill2real.agents.models.embedded.looking import look
 from skill2real.agents.models.embedded.study import study
 from skill2real.agents.models.embedded.work import WORK
 from skill2real.backends.sim.rollout import Player, Rollout
@@ -23,13 +22,13 @@ pytestmark = pytest.mark.sim
 def test_a_move_on_the_highest_bump_does_it(task, place, move):
     """The top drawer's bar is hooked from behind and pulled; the knob is pushed round from its side."""
     player = Player(1)
-    look = f"HEIGHT = {LOOK_HEIGHT}\nCOLUMNS = {LOOK_COLUMNS}\n{LOOK}"
-    regions = player.play(Rollout("libero_90", (task,), 0, (look,), False)).result.value["regions"]
+    seen = look("open the drawer")
+    regions = player.play(Rollout("libero_90", (task,), 0, (seen,), False)).result.value["regions"]
     at = min(range(len(regions)), key=lambda i: math.dist((regions[i]["x"], regions[i]["y"]), place))
     act = (
         f"{WORK}\nbumps = [p for p in studied{at}.parts if p.kind == 'bump']\n"
         f"bumps.sort(key=lambda p: p.z)\nwork(bumps[-1], studied{at}, {move})\ngo_home()\n"
     )
-    played = player.play(Rollout("libero_90", (task,), 0, (look, study(at), act), True))
+    played = player.play(Rollout("libero_90", (task,), 0, (seen, study(at), act), True))
     assert (played.result.error, played.result.rejected) == ("", None)
     assert played.outcome["settled"]
