@@ -19,6 +19,7 @@ KEPT = (
     | PRONOUNS
     | {word for phrase in (*VERBS, *RELATIONS) for word in phrase.split()}
     | {"and", "then", "of", "off", "its", "their", "other"}
+    | {"arm", "arms", "hand", "hands"}  # the robot's own: nothing to be found
 )
 
 

@@ -12,6 +12,7 @@ from skill2real.agents.renaming import made_up, phrases, rename
 from skill2real.agents.subset import covered, vocabulary
 
 SUITES = ("libero_90", *PRO_LONG, "robosuite")
+OWN = {"arms", "other arm"}  # the robot's
 
 
 def said(suite: str) -> list[str]:
@@ -32,7 +33,7 @@ def test_a_renamed_instruction_has_the_same_parts(suite: str) -> None:
     for instruction in said(suite):
         before, after = parse(instruction), parse(rename(instruction))
         assert [form(clause) for clause in after] == [form(clause) for clause in before], instruction
-        nouns = {phrase.noun for clause in before for phrase in phrases(clause)}
+        nouns = {phrase.noun for clause in before for phrase in phrases(clause)} - OWN
         assert nouns.isdisjoint(phrase.noun for clause in after for phrase in phrases(clause))
 
 
