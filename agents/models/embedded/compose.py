@@ -10,11 +10,11 @@ from random import Random
 from typing import Any
 
 from ...grammar import Clause, Phrase, parse
-from ..base import EpisodeView, Proposal, Turn
+from ..base import EpisodeView, Proposal
 from . import choose
 from .attempts import Attempts
 from .identify import Experience
-from .looking import look, moved_before, under
+from .looking import look, moved_before, parts_left, under
 from .moves import MOVES, asked, choose_move
 from .over import OVER, over_line
 from .programs import BESIDE, PICK, PUT, ROOM
@@ -55,7 +55,7 @@ class Composer:
         self._experience, self._skills = experience, experience.skills
         self._local, self._brain, self._all = local, brain, all_parts
         self._seed = f"{seed}/{episode.id}"
-        self._parts = _parts_left(episode)
+        self._parts = parts_left(episode)
         self._earlier = [c for turn in episode.turns for c in turn.proposed.choices]
         look = max(0, episode.looked())
         self._since = [c for turn in episode.turns[look:] for c in turn.proposed.choices]
@@ -257,20 +257,3 @@ class Composer:
         name = part_name(clause.relation, clause.target.noun)
         hinted = self._local is not None and self._local.inside[name] > 0
         return clause.target.whole is not None or name in self._experience.parts or hinted
-
-
-def _parts_left(episode: EpisodeView) -> dict[int, list[dict[str, Any]]]:
-    """Parts by region, as far as nothing was done to that region since they were measured."""
-    parts = episode.parts()
-    for number, turn in enumerate(episode.turns):
-        for choice in turn.proposed.choices:
-            if choice["decision"] == "work" and not any(
-                choice["region"] in _measured(later) for later in episode.turns[number + 1 :]
-            ):
-                parts.pop(choice["region"], None)
-    return parts
-
-
-def _measured(turn: Turn) -> set[int]:
-    value = turn.executed.value if turn.executed else None
-    return {int(region) for region in value.get("parts", {})} if isinstance(value, dict) else set()

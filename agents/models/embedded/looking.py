@@ -1,8 +1,11 @@
-"""When and how to look: before anything is done, and again before a thing is named that was moved."""
+"""When and how to look: before anything is done, and again before a thing is named that was moved; what is
+still known from before."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from ...grammar import Clause, parse
+from ..base import EpisodeView, Turn
 from .look import LOOK
 from .moves import asked
 from .twoarm import CLEAR
@@ -28,3 +31,20 @@ def under(clause: Clause, others: Sequence[Clause]) -> bool:
     """Whether the target of a clause is itself a thing to be moved in another: so it is there, if only under
     something else."""
     return clause.target is not None and any(c.thing == clause.target for c in others if c is not clause)
+
+
+def parts_left(episode: EpisodeView) -> dict[int, list[dict[str, Any]]]:
+    """Parts by region, as far as nothing was done to that region since they were measured."""
+    parts = episode.parts()
+    for number, turn in enumerate(episode.turns):
+        for choice in turn.proposed.choices:
+            if choice["decision"] == "work" and not any(
+                choice["region"] in _measured(later) for later in episode.turns[number + 1 :]
+            ):
+                parts.pop(choice["region"], None)
+    return parts
+
+
+def _measured(turn: Turn) -> set[int]:
+    value = turn.executed.value if turn.executed else None
+    return {int(region) for region in value.get("parts", {})} if isinstance(value, dict) else set()
