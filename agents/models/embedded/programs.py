@@ -30,8 +30,10 @@ def rise(pose: Pose) -> Robot:
 
 
 def away(region: Region, shape: Shape) -> float:
-    """How far what was found is from where a thing should be, in all."""
-    return abs(region.x - shape.x) + abs(region.y - shape.y) + abs(region.top - shape.top)
+    """How far what was found is from where a thing should be, in all. Of one that was cut off there may be
+    more above: half as far."""
+    higher = region.top - shape.top
+    return abs(region.x - shape.x) + abs(region.y - shape.y) + max(-higher, 0.5 * higher)
 
 
 def closely(region: Region, shape: Shape) -> Shape:
@@ -42,10 +44,10 @@ def closely(region: Region, shape: Shape) -> Shape:
             continue
         view = capture("wrist")
         found = segment(view, region)
-        if not found.ok or away(found, shape) > 0.06:
+        if not found.ok or region.clipped or away(found, shape) > 0.06:
             # seen from afar at the edge of a picture, its place may be some centimetres off
             near = [r for r in find_regions(view) if r.ok and away(r, shape) < 0.08]
-            near.sort(key=lambda r: away(r, shape))
+            near.sort(key=lambda r: -r.pixels)
             found = near[0] if near else found
         again = measure_region(found)
         return again if again.ok and away(found, shape) < 0.08 else shape
