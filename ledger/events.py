@@ -238,7 +238,9 @@ class Finding(Struct, frozen=True):
     """One judgement in public words: about which clause and decision, how it went, and what to look at."""
 
     clause: int  # which part of the instruction, from 0
-    decision: str  # "which", "target", "part", "grasp", "release", "work", "room", "order", "retry"
+    # "which", "target", "part", "grasp", "release", "work", "wipe", "both", "hand over", "room", "order",
+    # "retry"
+    decision: str
     good: bool
     kind: str = ""  # kind of failure
     region: int = -1  # number of a region in the Proposer's own list
