@@ -1,9 +1,12 @@
 """Moves that an instruction asks for as a whole, releases over narrow targets, and looking again: chosen,
 judged and learned, on made-up episodes; and played in the simulator."""
 
+import math
 from random import Random
 from typing import Any
 
+import cv2
+import numpy as np
 import pytest
 from test_embedded import episode, region
 
@@ -18,10 +21,11 @@ from skill2real.agents.models.embedded.model import EmbeddedModel
 from skill2real.agents.models.embedded.moves import MOVES, asked, choose_move
 from skill2real.agents.models.embedded.over import OVERS
 from skill2real.agents.models.embedded.skills import Skills
-from skill2real.agents.models.embedded.twoarm import CLEAR, NAIVE_BOTH
+from skill2real.agents.models.embedded.twoarm import CLEAR, HAND_OVER, NAIVE_BOTH
 from skill2real.agents.models.embedded.variants import RELEASES
 from skill2real.agents.screening import screen
 from skill2real.agents.wording import sentences
+from skill2real.backends.api import Point, Region, Shape
 from skill2real.backends.sim import suites
 from skill2real.backends.sim.rollout import Player, Rollout
 from skill2real.ledger import events as ev
@@ -269,3 +273,28 @@ def test_in_the_simulator(task: int, state: int, memory: tuple[ev.Entry, ...], k
     assert found[-1].kind == kind
     assert outcome["success"] is not bool(kind)
     assert leak(sentences(found, outcome["success"]), outcome["record"]) == ""
+
+
+def hammer(turn: float) -> tuple[Any, Any, tuple[float, float], float]:
+    """Region and shape of a thing like a T, measured by its smallest rectangle; its true light tip and
+    direction."""
+    boxes = [(0.0, 0.2, -0.012, 0.012), (0.2, 0.245, -0.055, 0.055)]
+    points = np.array(
+        [(x, y) for a, b, c, d in boxes for x in np.arange(a, b, 0.002) for y in np.arange(c, d, 0.002)]
+    )
+    c, s = math.cos(turn), math.sin(turn)
+    points = points @ np.array([[c, s], [-s, c]])
+    (x, y), (w, h), angle = cv2.minAreaRect((points * 1000).astype(np.float32))
+    yaw = math.radians(angle if w >= h else angle + 90.0)
+    shape = Shape(x=x / 1000, y=y / 1000, length=max(w, h) / 1000, width=min(w, h) / 1000, yaw=yaw)
+    return Region(x=points[:, 0].mean(), y=points[:, 1].mean()), shape, (0.0, 0.0), turn
+
+
+@pytest.mark.parametrize("turn", [0.0, 0.4, 1.2, 2.0, 2.9, 4.0, 5.5])
+def test_the_direction_of_a_thing_with_a_head_is_that_of_its_handle(turn: float) -> None:
+    names: dict[str, Any] = {"Point": Point, "Shape": Shape, "Region": Region, "Robot": Any}
+    exec(HAND_OVER, names)
+    region, shape, tip, direction = hammer(turn)
+    found, c, s = names["axis"](region, shape)
+    assert math.hypot(found.x - tip[0], found.y - tip[1]) < 0.015
+    assert math.hypot(c - math.cos(direction), s - math.sin(direction)) < 0.08

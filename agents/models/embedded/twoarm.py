@@ -66,6 +66,20 @@ HAND_OVER = '''
 import math
 
 
+def axis(region: Region, shape: Shape) -> tuple[Point, float, float]:
+    """Middle of the lighter end of a long thing, and the direction from it to the heavy end. Around a thing
+    with a head, the smallest rectangle lies askew: its light end is on the side to which the mass leans."""
+    c, s = math.cos(shape.yaw), math.sin(shape.yaw)
+    gx, gy = region.x - shape.x, region.y - shape.y
+    if gx * c + gy * s < 0.0:
+        c, s = -c, -s
+    lean = max(-0.4 * shape.width, min(0.4 * shape.width, 2.0 * (gy * c - gx * s)))
+    half = 0.5 * shape.length
+    tip = Point(shape.x - half * c - lean * s, shape.y - half * s + lean * c, shape.bottom)
+    away = math.hypot(region.x - tip.x, region.y - tip.y)
+    return tip, (region.x - tip.x) / away, (region.y - tip.y) / away
+
+
 def take(region: Region, shape: Shape, end: float, inset: float) -> float:
     """The first arm closes across a long thing, `inset` from one of its ends, and lifts it. end: 1 at the
     heavy end, -1 at the other. Gives the side (1 or -1) of the tool's own y axis on which the rest hangs."""
@@ -75,12 +89,11 @@ def take(region: Region, shape: Shape, end: float, inset: float) -> float:
         again = segment(capture("wrist"), region)
         if again.ok:
             region, shape = again, measure_region(again)
-    c, s = math.cos(shape.yaw), math.sin(shape.yaw)
-    heavy = 1.0 if (region.x - shape.x) * c + (region.y - shape.y) * s > 0 else -1.0
-    c, s = heavy * end * c, heavy * end * s
-    reach = 0.5 * shape.length - inset
-    grip = compile_pose(Point(shape.x + c * reach, shape.y + s * reach, shape.bottom + 0.4 * shape.height),
+    tip, c, s = axis(region, shape)
+    reach = shape.length - inset if end > 0.0 else inset
+    grip = compile_pose(Point(tip.x + c * reach, tip.y + s * reach, shape.bottom + 0.4 * shape.height),
                         closing=(-s, c, 0.0), arm=first)
+    c, s = end * c, end * s
     if not move_to(offset_pose(grip, dz=0.1), speed=0.5, tolerance=0.02).ok:
         grip = offset_pose(grip, turn=math.pi)
         move_to(offset_pose(grip, dz=0.1), speed=0.5, tolerance=0.02)
