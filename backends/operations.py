@@ -143,8 +143,9 @@ class CellOperations:
             cloud = cast(Body, where._host).cloud
         if not np.isfinite(cloud).all():
             return failed(Region, "bad_argument")
-        u, v, depth = sight.pixels_of(cloud.mean(axis=0, keepdims=True))
-        if not (depth[0] > 0 and -0.5 <= u[0] < sight.width - 0.5 and -0.5 <= v[0] < sight.height - 0.5):
+        u, v, depth = sight.pixels_of(cloud)
+        inside = (depth > 0) & (u >= -0.5) & (u < sight.width - 0.5) & (v >= -0.5) & (v < sight.height - 0.5)
+        if not inside.any():
             return failed(Region, "out_of_view")
         pieces = segmenting.find_pieces(sight, _ABOVE)
         if isinstance(where, Point):

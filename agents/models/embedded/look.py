@@ -14,7 +14,7 @@ def spots(view: View, columns: int) -> list[Point]:
     seen = [r for r in find_regions(view) if r.ok and not r.clipped]
     xs = [r.x for r in seen] + ([] if seen else [space.x[0], space.x[1]])
     ys = [r.y for r in seen] + ([] if seen else [space.y[0], space.y[1]])
-    x = 0.5 * (min(xs) + max(xs))
+    x = 0.5 * (min(xs) + max(xs)) - BACK
     step = (max(ys) - min(ys)) / columns
     return [Point(x, min(ys) + (k + 0.5) * step, space.table) for k in range(columns)]
 
@@ -28,59 +28,64 @@ def scan(height: float, columns: int) -> list[View]:
     return views
 
 
-def key(k: int, region: Region) -> tuple[int, int, int, int]:
-    """The same for the same region of the view number k."""
-    return (k, region.box.u0, region.box.v0, region.pixels)
+Node = tuple[int, int]  # number of the view, number of the region in it
 
 
-def separate(views: list[View]) -> list[list[Region]]:
-    """Each thing once, with its regions in all views: the largest that shows it whole first."""
-    seen: list[tuple[bool, int, int, Region]] = []
-    for k, view in enumerate(views):
-        for region in find_regions(view):
-            if region.ok and region.pixels >= 40:
-                seen.append((region.clipped, -region.pixels, k, region))
-    seen.sort(key=lambda item: (item[0], item[1]))
-    owner: dict[tuple[int, int, int, int], list[Region]] = {}
-    things: list[list[Region]] = []
-    for clipped, less, k, region in seen:
-        if key(k, region) in owner:
-            continue
-        group = [region]
-        for j, view in enumerate(views):
-            again = segment(view, region)
-            if j == k or not again.ok:
-                continue
-            known = owner.get(key(j, again))
-            if known is None and (clipped or again.pixels < 1.6 * region.pixels):
-                # what is much larger is what it stands on, seen as one with it
-                owner[key(j, again)] = group
-                group.append(again)
-            elif known is not None and known is not group:
-                same = clipped and again.pixels > 0.5 * region.pixels
-                if same or within(measure_region(region), measure_region(again)):
-                    if clipped:
-                        known.extend(group)
-                    group = known
-        owner[key(k, region)] = group
-        if not any([group is other for other in things]):
-            things.append(group)
-    return things
+def links(views: list[View], seen: list[list[Region]]) -> dict[Node, list[Node]]:
+    """For each region what shows the same in the other views."""
+    found: dict[Node, list[Node]] = {}
+    for i in range(len(views)):
+        for k, region in enumerate(seen[i]):
+            found[(i, k)] = []
+            for j in range(len(views)):
+                other = segment(views[j], region) if j != i else region
+                if j != i and other.ok and other in seen[j]:
+                    found[(i, k)].append((j, seen[j].index(other)))
+    return found
 
 
-def fill_in(views: list[View], height: float, most: int) -> list[View]:
-    """More views: from above what no view shows whole, the largest first."""
-    more: list[View] = []
-    cut = [group for group in separate(views) if group[0].clipped]
-    cut.sort(key=lambda group: -sum([region.pixels for region in group]))
-    for group in cut[:most]:
-        shape = measure_region(group)
-        for distance in (height, 0.75 * height):
-            if move_to(compile_view(Point(shape.x, shape.y, shape.top), distance), speed=1.0,
-                       tolerance=0.03).ok:
-                more.append(capture("wrist"))
-                break
-    return more
+def mixed(seen: list[list[Region]], same: dict[Node, list[Node]]) -> list[Node]:
+    """Regions that show as one what several other views show as more than one thing."""
+    # for each region, by view, what is a part of it there
+    parts: dict[Node, list[list[int]]] = {
+        node: [[k for k in range(len(seen[j])) if node in same[(j, k)]] for j in range(len(seen))]
+        for node in same
+    }
+    found: list[Node] = []
+    for node in same:
+        apart, together = 0, 1
+        for j in range(len(seen)):
+            sizes = sorted([seen[j][k].pixels for k in parts[node][j]])
+            whole = [k for k in parts[node][j] if not seen[j][k].clipped]
+            if len(sizes) > 1 and whole and sizes[-2] >= 0.05 * sizes[-1]:
+                apart += 1
+                together += sum([1 for i, k in same[node] if i != j and len(
+                    [m for m in parts[node][j] if (i, k) in same[(j, m)]]) > 1])
+        if apart > 0 and apart >= together:
+            found.append(node)
+    return found
+
+
+def things(views: list[View]) -> list[list[tuple[int, Region]]]:
+    """The regions of each thing with the number of their view, the best first: those that show it whole,
+    or more of it."""
+    seen = [[r for r in find_regions(view) if r.ok and r.pixels >= 40] for view in views]
+    same = links(views, seen)
+    wrong = mixed(seen, same)
+    names = {node: n for n, node in enumerate(same) if node not in wrong}
+    for node in same:
+        for other in same[node]:
+            if node in names and other in names:
+                a, b = names[node], names[other]
+                names = {key: a if n == b else n for key, n in names.items()}
+    found: list[list[tuple[int, Region]]] = []
+    for name in sorted(set(names.values())):
+        group = [(i, seen[i][k]) for i, k in names if names[(i, k)] == name]
+        most = max([region.pixels for i, region in group])
+        group.sort(key=lambda item: (item[1].pixels < 0.4 * most, item[0] == 0, item[1].clipped,
+                                     -item[1].pixels))
+        found.append(group)
+    return found
 
 
 def within(small: Shape, large: Shape) -> bool:
@@ -117,25 +122,38 @@ def rightwards(view: View) -> tuple[float, float]:
     return dx / size, dy / size
 
 
+def fill_in(views: list[View], height: float, most: int) -> list[View]:
+    """More views: from above what none shows whole, the largest first."""
+    more: list[View] = []
+    cut = [group for group in things(views) if all([region.clipped for i, region in group])]
+    cut.sort(key=lambda group: -sum([region.pixels for i, region in group]))
+    for group in cut[:most]:
+        shape = measure_region([region for i, region in group])
+        for distance in (height, 0.75 * height):
+            if move_to(compile_view(Point(shape.x, shape.y, shape.top), distance), speed=1.0,
+                       tolerance=0.03).ok:
+                more.append(capture("wrist"))
+                break
+    return more
+
+
 views = scan(HEIGHT, COLUMNS)
-close = views[1:]
-for most in (3, 2):
-    close = close + fill_in(close, HEIGHT, most)
-found: list[tuple[Shape, Region, bool]] = []
-for group in separate(close):
-    # what was seen whole and apart more than once is a thing of its own, though it may touch another
-    sure = not group[0].clipped and len(group) > 1
-    shape = measure_region(group if group[0].clipped else group[0])
+views = views + fill_in(views, HEIGHT, 2)
+found: list[tuple[Shape, list[tuple[int, Region]]]] = []
+for group in things(views):
+    above = [region for i, region in group if i > 0]
+    shape = measure_region(above[0] if above and not above[0].clipped else [region for i, region in group])
     if shape.ok:
-        found.append((shape, group[0], sure and shape.width > THIN))
+        found.append((shape, group))
 found.sort(key=lambda item: -item[0].length * item[0].width)
-kept: list[tuple[Shape, Region]] = []
+kept: list[tuple[Shape, list[tuple[int, Region]]]] = []
 for k, item in enumerate(found):
-    if item[2] or not any([within(item[0], other[0]) for other in found[:k]]):
-        kept.append((item[0], item[1]))
-kept.sort(key=lambda item: (item[1].clipped, -item[1].pixels))
-regions: list[Region] = [region for shape, region in kept]
-shapes: list[Shape] = [shape for shape, region in kept]
+    # what was seen whole and apart more than once is a thing of its own, though it may touch another
+    sure = item[0].width > THIN and len([1 for i, region in item[1] if not region.clipped]) > 1
+    if sure or not any([within(item[0], other[0]) for other in found[:k]]):
+        kept.append(item)
+regions: list[Region] = [group[0][1] for shape, group in kept]
+shapes: list[Shape] = [shape for shape, group in kept]
 looks: list[Look] = [describe_region(region) for region in regions]
 go_home()
 {"regions": [{"x": s.x, "y": s.y, "top": s.top, "height": s.height, "length": s.length, "width": s.width,

@@ -10,13 +10,14 @@ from .look import LOOK
 from .moves import asked
 from .twoarm import CLEAR
 
-HEIGHT = 0.5  # metres between the wrist camera and the table
+HEIGHT = 0.55  # metres between the wrist camera and the table
 COLUMNS = 2
+BACK = 0.07  # metres towards the robot: the hand hides that side of the picture
 
 
 def look(instruction: str) -> str:
     """The program that looks, for an episode with this instruction."""
-    source = f"HEIGHT = {HEIGHT}\nCOLUMNS = {COLUMNS}\n{LOOK}"
+    source = f"HEIGHT = {HEIGHT}\nCOLUMNS = {COLUMNS}\nBACK = {BACK}\n{LOOK}"
     two_armed = any(asked(clause) in ("both", "hand over") for clause in parse(instruction))
     return CLEAR + source if two_armed else source
 
