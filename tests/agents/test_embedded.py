@@ -208,3 +208,22 @@ def test_entries_of_another_model_are_passed_over() -> None:
         ev.Entry(id="poem/x", layer="brain", kind="poem", when="w", template="", state={}),
     ]
     assert Skills(tuple(foreign)).grasp((0.06, 0.06, 0.09, 0.0, 0.0)) is None
+
+
+def test_after_a_refused_bundle_the_names_of_one_instruction_come_together() -> None:
+    evidence = pointing() + [
+        episode(
+            10 + i, "put the flim in the quib", SCENE, [naming("which", "flim", 2)],
+            [ev.Finding(clause=0, decision="which", good=False, region=0)],
+        )
+        for i in range(2)
+    ]  # fmt: skip
+    request = ev.CandidatesRequested(round="C1", layer="cerebellum", stage="nouns")
+    (bundle,) = EmbeddedModel().reflect(request, (), evidence, [])
+    assert len(bundle.entries) == 3
+    refused = ev.CandidateProposed(
+        entries=bundle.entries, replaces=(), layer="cerebellum", stage="nouns", decision="which",
+        reason="", tasks=bundle.tasks,
+    )  # fmt: skip
+    (again,) = EmbeddedModel().reflect(request, (), evidence, [refused])
+    assert [entry.state["noun"] for entry in again.entries] == ["quib", "zorp"]

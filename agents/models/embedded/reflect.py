@@ -20,6 +20,7 @@ GAIN = 0.12  # predicted gain that a variant must promise
 SUPPORT = 1.5  # successful tries of a variant, those of its like in part
 CLUSTER = 0.03  # metres: shapes nearer than this are treated alike
 RADIUS = 0.035
+NAMES = ("nouns", "parts")
 ONE_BY_ONE = ("grasps", "work")  # stages in which what is accepted changes what else is worth a trial
 
 
@@ -31,12 +32,14 @@ def candidates(
     evidence: Sequence[EpisodeView],
     tried: list[ev.CandidateProposed],
 ) -> list[Candidate]:
-    """What a stage of a round proposes. tried: what this stage has proposed before; where a bundle of names
-    was refused, they come one by one."""
-    made = _made(stage, skills, attempts, evidence, singly=any(len(t.entries) > 1 for t in tried))
+    """What a stage of a round proposes. tried: what this stage has proposed before; after a first bundle of
+    names, those of one instruction at a time."""
+    singly = any(len(t.entries) > 1 for t in tried)
+    made = _made(stage, skills, attempts, evidence, singly)
     if stage not in ONE_BY_ONE:
         before = {content(t.entries) for t in tried}
-        return [candidate for candidate in made if content(candidate.entries) not in before]
+        fresh = [candidate for candidate in made if content(candidate.entries) not in before]
+        return fresh[:1] if stage in NAMES and singly else fresh
     own = [e for t in tried for e in t.entries if e.provenance.round == round]
     fresh = [c for c in made if not any(_like(entry, old) for entry in c.entries for old in own)]
     return fresh[:1]

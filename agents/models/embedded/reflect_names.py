@@ -86,7 +86,7 @@ def _candidates(
     singly: bool,
     about: Callable[[str, Clause], bool],
 ) -> list[Candidate]:
-    groups = [[one] for one in made] if singly else [made] if made else []
+    groups = _together(made, instructions, about) if singly else [made] if made else []
     return [
         Candidate(
             entries=tuple(entry for _, entry, _ in group),
@@ -100,6 +100,18 @@ def _candidates(
         )
         for group in groups
     ]  # fmt: skip
+
+
+def _together(
+    made: list[tuple[str, ev.Entry, str]], instructions: list[str], about: Callable[[str, Clause], bool]
+) -> list[list[tuple[str, ev.Entry, str]]]:
+    """Names that one instruction needs together: one alone would change nothing there."""
+    groups = {}
+    for text in instructions:
+        group = [one for one in made if any(about(one[0], clause) for clause in parse(text))]
+        if group:
+            groups[tuple(name for name, _, _ in group)] = group
+    return list(groups.values())
 
 
 def _phrases(clause: Clause) -> list[Phrase]:
