@@ -44,7 +44,7 @@ def links(views: list[View], seen: list[list[Region]]) -> dict[Node, list[Node]]
     return found
 
 
-def mixed(seen: list[list[Region]], same: dict[Node, list[Node]]) -> list[Node]:
+def jumbled(seen: list[list[Region]], same: dict[Node, list[Node]]) -> list[Node]:
     """Regions that show as one what several other views show as more than one thing."""
     # for each region, by view, what is a part of it there
     parts: dict[Node, list[list[int]]] = {
@@ -71,7 +71,7 @@ def things(views: list[View]) -> list[list[tuple[int, Region]]]:
     or more of it."""
     seen = [[r for r in find_regions(view) if r.ok and r.pixels >= 40] for view in views]
     same = links(views, seen)
-    wrong = mixed(seen, same)
+    wrong = jumbled(seen, same)
     names = {node: n for n, node in enumerate(same) if node not in wrong}
     for node in same:
         for other in same[node]:
