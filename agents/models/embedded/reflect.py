@@ -54,7 +54,7 @@ def _made(
     if stage == "parts":
         return parts(skills, attempts, instructions, singly)
     if stage == "grasps":
-        return grasps(skills, attempts, instructions)
+        return grasps(skills, attempts)
     if stage == "releases":
         return releases(skills, attempts, instructions)
     if stage == "work":
@@ -80,7 +80,7 @@ def content(entries: tuple[ev.Entry, ...]) -> str:
     return json.dumps([[e.id, e.state] for e in entries], sort_keys=True)
 
 
-def grasps(skills: Skills, attempts: Attempts, instructions: list[str]) -> list[Candidate]:
+def grasps(skills: Skills, attempts: Attempts) -> list[Candidate]:
     """Clusters of shapes for which a variant promises more than the rule in force; clusters that agree
     share an entry. One at a time, the most promising first: once it is in memory, it may serve others."""
     wanted: dict[int, list[Vector]] = {}
@@ -110,7 +110,9 @@ def grasps(skills: Skills, attempts: Attempts, instructions: list[str]) -> list[
         )
         entry = grasp_entry(name, variant, exemplars, RADIUS, unique(evidence))
         reason = f"held more often than the rule in force: {entry.when}"
-        tasks = _grasping(exemplars, attempts) or tuple(instructions)
+        tasks = _grasping(exemplars, attempts)
+        if not tasks:
+            continue  # only what nobody asked for has such a shape
         found.append(Candidate((entry,), (), "grasp", reason, tasks))
     return found
 
@@ -120,8 +122,9 @@ def _within(measured: Vector, exemplars: list[Vector]) -> bool:
 
 
 def _grasping(exemplars: list[Vector], attempts: Attempts) -> tuple[str, ...]:
-    """Instructions whose thing has such a shape: only their programs change."""
-    meant = [s for s in attempts.sightings if s.decision == "which"]
+    """Instructions whose thing has such a shape and is grasped: only their programs change."""
+    grasped = {g.episode for g in attempts.grasps}
+    meant = [s for s in attempts.sightings if s.decision == "which" and s.episode in grasped]
     return tuple(dict.fromkeys(s.instruction for s in meant if _within(shape(s.things[s.index]), exemplars)))
 
 
