@@ -19,7 +19,7 @@ def config(run: str, **more: Any) -> RunConfig:
         "cerebellum_rounds": 1,
         "brain_rounds": 1,
         "episodes": 4,
-        "trials": 5,
+        "trials": 8,
     }
     return RunConfig(run=run, **{**settings, **more})
 
