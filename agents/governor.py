@@ -55,6 +55,7 @@ class Governor(Role):
         self._started: dict[str, ev.EpisodeStarted] = {}
         self._critiques: dict[str, ev.CritiqueWritten] = {}
         self._outcomes: dict[str, bool] = {}
+        self._taken: dict[str, list[tuple[int, str]]] = {}  # by trial episode: clause and entry of choices
         self._users: dict[str, set[str]] = {}  # instructions of programs that used an entry, by its id
         self._seq = 0
 
@@ -76,7 +77,7 @@ class Governor(Role):
                 if episode.purpose == "train":
                     self._tasks[layer_of(episode.round)][place(episode.task)] = episode.task
             case "program.proposed" if id in self._started:
-                self._note_uses(self._started[id].task.instruction, ev.payload(event))
+                self._note_uses(id, ev.payload(event))
             case "critique.written" if id in self._started:
                 self._critiques[id] = ev.payload(event)
             case "outcome.measured" if id in self._started:
@@ -93,10 +94,13 @@ class Governor(Role):
             case "verdict.given":
                 self._cases[id].closed = True
 
-    def _note_uses(self, instruction: str, program: ev.ProgramProposed) -> None:
+    def _note_uses(self, episode: str, program: ev.ProgramProposed) -> None:
+        started = self._started[episode]
         for choice in program.choices:
             if choice.get("entry"):
-                self._users.setdefault(choice["entry"], set()).add(instruction)
+                self._users.setdefault(choice["entry"], set()).add(started.task.instruction)
+                if started.purpose == "trial":
+                    self._taken.setdefault(episode, []).append((choice["clause"], choice["entry"]))
 
     async def react(self, seq: int, event: Event) -> None:
         if event.type in ("candidate.proposed", "critique.written", "outcome.measured", "verdict.given"):
@@ -195,8 +199,9 @@ class Governor(Role):
             if not all(self._heard(arm_episode(id, p.index, side)) for p in batch for side in (False, True)):
                 break
             for pair in batch:
+                touched = self._touched(case, arm_episode(id, pair.index, True))
                 without, with_candidate = (
-                    self._judged(arm_episode(id, pair.index, side)).arm(planned.decision)
+                    self._judged(arm_episode(id, pair.index, side)).arm(planned.decision, touched)
                     for side in (False, True)
                 )
                 trial = ev.TrialFinished(
@@ -210,6 +215,12 @@ class Governor(Role):
                 messages.append(self.event("trial.finished", trial, subject=id))
         if messages:
             await self.bus.publish(*messages)
+
+    def _touched(self, case: _Case, episode: str) -> frozenset[int]:
+        """Clauses in which the arm with the candidate chose by one of its entries: a grasp for one thing is
+        not judged by how another one was grasped."""
+        own = {entry.id for entry in case.proposed.entries}
+        return frozenset(clause for clause, entry in self._taken.get(episode, ()) if entry in own)
 
     def _heard(self, episode: str) -> bool:
         """Whether all that counts of a trial episode is known."""

@@ -33,14 +33,19 @@ class Judged:
     critique: ev.CritiqueWritten | None
     success: bool
 
-    def arm(self, decision: str) -> ev.ArmResult:
+    def arm(self, decision: str, clauses: frozenset[int] = frozenset()) -> ev.ArmResult:
+        """How this arm did. clauses: those whose decision the candidate takes; none: all of them."""
         kinds = DECISIONS.get(decision, (decision,))
         good = self.success
         failure = ""
         if self.critique is not None:
             failure = next((f.kind for f in self.critique.findings if not f.good), "")
             if decision not in COMPLETION:
-                found = [f for f in self.critique.findings if f.decision in kinds]
+                found = [
+                    f
+                    for f in self.critique.findings
+                    if f.decision in kinds and (not clauses or f.clause in clauses)
+                ]
                 good = bool(found) and all(f.good for f in found)
         return ev.ArmResult(episode=self.episode, decision=good, completed=self.success, failure=failure)
 

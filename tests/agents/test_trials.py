@@ -154,3 +154,14 @@ def test_one_instruction_in_two_scenes_is_tried_in_both() -> None:
     twins = [ev.Task(suite="s", parts=(n,), instruction="do it", scene=str(n)) for n in (1, 2)]
     pairs = plan(twins, set(), 10, (5, 29))
     assert [p.task.parts for p in pairs].count((1,)) == 5
+
+
+def test_a_candidate_is_judged_where_it_chose() -> None:
+    findings = (
+        ev.Finding(clause=0, decision="grasp", good=False, kind="slipped while lifting"),
+        ev.Finding(clause=1, decision="grasp", good=True),
+    )
+    judged = Judged("e", ev.CritiqueWritten(text="", findings=findings, success=False), False)
+    assert not judged.arm("grasp").decision
+    assert judged.arm("grasp", frozenset({1})).decision
+    assert not judged.arm("grasp", frozenset({0})).decision
