@@ -63,6 +63,15 @@ class CellOperations:
         self._scene = Scene(self._facts.box)
         self.captured: list[Captured] = []
 
+    def snapshot(self) -> tuple[Any, ...]:
+        """What the episode has seen so far, the device's state apart."""
+        return self._scene.snapshot(), tuple(self.captured)
+
+    def restore(self, kept: tuple[Any, ...]) -> None:
+        """Sets what `snapshot` took."""
+        self._scene.restore(kept[0])
+        self.captured = list(kept[1])
+
     # observe
 
     def capture(self, camera: str = "scene", zoom: Box | None = None) -> View:

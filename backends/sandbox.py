@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Final, NoReturn, Self
+from typing import Any, Final, NoReturn, Self, cast
 from uuid import UUID
 
 from pydantic_monty import (
@@ -38,6 +38,15 @@ from .trace import Call, Handles, Json, ProgramResult, Rejection, plain, shorten
 _FORGOTTEN: Final = " Names from earlier programs of this episode are gone."
 _SHORT = 300
 _DEEP = 5
+
+
+@dataclass(frozen=True)
+class Told:
+    """A program that ran to its end, what each of its operations gave, and its result."""
+
+    source: str
+    results: tuple[Any, ...]
+    result: ProgramResult
 
 
 @dataclass(frozen=True)
@@ -109,6 +118,30 @@ class Session:
         self._interpreter: MontySession | None = None
         self._handles = Handles()
         self._played: list[Played] = []
+        self._told: list[Told] | None = []
+
+    def memory(self) -> tuple[Told, ...] | None:
+        """All that made the session what it is, for `recall`. None where a program broke off."""
+        return None if self._told is None else tuple(self._told)
+
+    def recall(self, memory: tuple[Told, ...]) -> bool:
+        """Makes a new session what another one was, names and ids of handles included: runs its programs
+        again on what their operations gave, the same objects, so nothing moves. False, and the session is
+        closed, where a program ends otherwise than it did: so it can only be played from the start."""
+        for told in memory:
+            answers = cast(Operations, _Answers(told.results))
+            run = _Run(told.source, answers, self._handles, self._limits, time.monotonic())
+            try:
+                result = run.play(self._checked_out())
+            except (_Over, OperationFault):
+                self.close()
+                return False
+            if _lasting(result) != _lasting(told.result):
+                self.close()
+                return False
+            self._played.append(Played(told.source, whole=True))
+        self._told = list(memory)
+        return True
 
     def run(self, source: str, operations: Operations) -> ProgramResult:
         """Runs one program to its end, error or limit. Raises OperationFault where an operation raises, and
@@ -127,6 +160,10 @@ class Session:
             result = run.play(self._checked_out())
             if result.rejected is None:
                 self._played.append(Played(source, whole=not result.error))
+                if result.error:
+                    self._told = None
+                elif self._told is not None:
+                    self._told.append(Told(source, tuple(run.told), result))
             return result
         except _Over as over:
             self.close()
@@ -138,6 +175,7 @@ class Session:
     def close(self) -> None:
         """Gives the interpreter back. The session may be used again, without its names."""
         self._played.clear()
+        self._told = None  # ids of handles would count on
         interpreter, self._interpreter = self._interpreter, None
         if interpreter is not None:
             interpreter.__exit__(None, None, None)
@@ -177,6 +215,22 @@ class Session:
         return self._interpreter
 
 
+class _Answers:
+    """Stands for the operations of a program that ran before: each gives what it gave then."""
+
+    def __init__(self, results: tuple[Any, ...]) -> None:
+        self._results = iter(results)
+
+    def __getattr__(self, operation: str) -> Callable[..., Any]:
+        return lambda **arguments: next(self._results)
+
+
+def _lasting(result: ProgramResult) -> tuple[Any, ...]:
+    """What of a result is the same whenever the program is played."""
+    calls = [(call.operation, call.arguments, call.result) for call in result.calls]
+    return calls, result.printed, result.value, result.error, result.rejected, result.unread_failures
+
+
 class _Over(Exception):
     """The program is ended and its interpreter dropped."""
 
@@ -213,6 +267,7 @@ class _Run:
         self._limits = limits
         self._started = started
         self._calls: list[Call] = []
+        self.told: list[Any] = []  # what the operations gave
         self._printed: list[str] = []
         self._room = limits.printed
         self._steps = 0
@@ -333,7 +388,11 @@ class _Run:
 
     def _operate(self, operation: str, arguments: dict[str, Any]) -> Any:
         try:
-            return tidy(operation, getattr(self._operations, operation)(**arguments))
+            given = getattr(self._operations, operation)(**arguments)
+            if not isinstance(self._operations, _Answers):  # those are the very objects it gave then
+                given = tidy(operation, given)
+            self.told.append(given)
+            return given
         except StopProgram as stop:
             raise _Over(f"stopped: {stop}") from None
         except Exception as error:

@@ -58,7 +58,9 @@ def play_again(run: Path, episode: str) -> Again:
     from ..backends.sim.rollout import Player, Rollout
 
     task = started.task
-    played = Player().play(Rollout(task.suite, task.parts, started.state, tuple(sources), True, task.scene))
+    played = Player(forks=0).play(
+        Rollout(task.suite, task.parts, started.state, tuple(sources), True, task.scene)
+    )
     outcome = played.outcome or {}
     return Again(
         episode=episode,

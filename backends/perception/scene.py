@@ -40,6 +40,15 @@ class Scene:
         around = slice(max(peak - 1, 0), peak + 2)
         return float(self._moment[around].sum() / self._area[around].sum())
 
+    def snapshot(self) -> tuple[Array, NDArray[np.int64], Array, Array]:
+        """What was seen so far; changed by nothing later."""
+        return self._points, self._keys, self._area.copy(), self._moment.copy()
+
+    def restore(self, kept: tuple[Array, NDArray[np.int64], Array, Array]) -> None:
+        """Sets what `snapshot` took."""
+        self._points, self._keys = kept[:2]  # replaced, never written to
+        self._area, self._moment = kept[2].copy(), kept[3].copy()
+
     def add(self, sight: Sight) -> None:
         """Takes in a view and sets its `table`."""
         points = sight.points[sight.seen]

@@ -65,6 +65,16 @@ class Control:
         self.gripped: Callable[[str, bool], None] = lambda arm, closing: None
         self._ticks = 0
 
+    def snapshot(self) -> tuple[Any, ...]:
+        """What it keeps from one motion to the next, its limbs' included."""
+        return self._ticks, {name: limb.snapshot() for name, limb in self.limbs.items()}
+
+    def restore(self, kept: tuple[Any, ...]) -> None:
+        """Sets what `snapshot` took."""
+        self._ticks, limbs = kept
+        for name, limb in self.limbs.items():
+            limb.restore(limbs[name])
+
     def wait(self, seconds: float) -> None:
         """Holds still."""
         for _ in range(round(seconds / self.tick)):

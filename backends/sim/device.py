@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -131,6 +132,16 @@ class SimDevice:
         rest = across(limb.goal, limb.kinematics.rest)
         path = time(limb.kinematics, limb.goal, [rest], _HOME_SPEED, self.control.tick)
         return self.control.follow(arm, path, 40.0, 0.0, 0.01)
+
+    def snapshot(self) -> tuple[Any, ...]:
+        """What it keeps beside the scene: the noise of the next picture depends on the number before."""
+        return self._frames, self.control.snapshot()
+
+    def restore(self, kept: tuple[Any, ...]) -> None:
+        """Sets what `snapshot` took. The device is that of the scene's present episode from now on."""
+        self._frames, control = kept
+        self.control.restore(control)
+        self._episode = self._scene.episode
 
     def alive(self) -> None:
         """Raises SimError if the scene has been opened for another episode since."""

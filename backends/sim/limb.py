@@ -33,6 +33,19 @@ class Limb:
         self.sent_width, self.opening = self.width, False
         self._felt = np.zeros(3)
 
+    def snapshot(self) -> tuple[Any, ...]:
+        """What the arm's control keeps beside the model's state; changed by nothing later."""
+        return (
+            self.goal.copy(), self.offset.copy(), self._fingers.copy(), self._grip_target.copy(),
+            self._grip_reach.copy(), self.sent_width, self.opening, self._felt.copy(),
+        )  # fmt: skip
+
+    def restore(self, kept: tuple[Any, ...]) -> None:
+        """Sets what `snapshot` took."""
+        goal, offset, fingers, target, reach, self.sent_width, self.opening, felt = kept
+        self.goal, self.offset, self._fingers = goal.copy(), offset.copy(), fingers.copy()
+        self._grip_target, self._grip_reach, self._felt = target.copy(), reach.copy(), felt.copy()
+
     # what the robot itself measures
 
     @property

@@ -119,6 +119,14 @@ class Moving:
                 if step - spell["until"] > _QUIET:
                     self._open[index] = None
 
+    def snapshot(self) -> tuple[Any, ...]:
+        """What changes with the episode; the open touches are parts of the joints' entries."""
+        return self._values, self._open, self.joints, self.places
+
+    def restore(self, kept: tuple[Any, ...]) -> None:
+        """Takes over what `snapshot` gave, or a copy of it."""
+        self._values, self._open, self.joints, self.places = kept
+
     def moved(self) -> Record:
         """Boxes of joints' bodies and of places that are not where they were at the start."""
         joints = {name: self._box(index) for index, name in enumerate(self._names)}

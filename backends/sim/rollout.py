@@ -4,6 +4,8 @@ It is a pure function of task, initial state and programs, so whoever has these 
 """
 
 import json
+from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,12 +13,15 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from ..episode import World
 from ..operations import CellOperations
-from ..sandbox import Sandbox, Session
+from ..sandbox import Sandbox, Session, Told
 from ..trace import ProgramResult
 from . import suites
-from .world import WorldCache
+from .scene import Scene
+from .world import SimWorld, WorldCache, WorldMoment
+
+FORKS = 24  # a place holds the pictures of its episode: some 30 MB
+_Key = tuple[str, tuple[int, ...], int, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -50,23 +55,62 @@ class Played:
     pictures: tuple[bytes, ...] = ()  # JPEG, what the last program captured
 
 
+@dataclass(frozen=True)
+class _Fork:
+    """An episode between two programs, to go on from with others: equal to the bit, nothing played again."""
+
+    rollout: Rollout
+    world: SimWorld
+    moment: WorldMoment
+    operations: tuple[Any, ...]
+    memory: tuple[Told, ...]
+    start: str
+    count: int
+    seconds: float
+
+
 class _Episode:
     """A world with a program session, and what was played in it so far."""
 
-    def __init__(self, rollout: Rollout, world: World, session: Session) -> None:
+    def __init__(self, rollout: Rollout, world: SimWorld, session: Session) -> None:
         self.rollout = replace(rollout, sources=(), finish=False)
         self.world = world
         self.session = session
         self.operations = CellOperations(world.device)
-        self.start = world.digest()
+        self.start = ""
         self.result = ProgramResult()
         self.count, self.seconds, self.pictures = 0, 0.0, 0
 
-    def play(self, rollout: Rollout) -> Played:
-        for source in rollout.sources[len(self.rollout.sources) :]:
-            self.result = self.session.run(source, self.operations)
+    def fork(self) -> _Fork | None:
+        """The present place, None where the session cannot be had again."""
+        memory = self.session.memory()
+        # a program that was refused is in no memory, yet is its episode's
+        if memory is None or len(memory) != len(self.rollout.sources):
+            return None
+        return _Fork(
+            self.rollout, self.world, self.world.snapshot(), self.operations.snapshot(), memory,
+            self.start, self.count, self.seconds,
+        )  # fmt: skip
+
+    def rejoin(self, fork: _Fork) -> bool:
+        """Makes a new episode what it was there, its world and session given; False where that fails."""
+        if not self.session.recall(fork.memory):
+            return False
+        self.operations.restore(fork.operations)
+        self.rollout, self.result = fork.rollout, fork.memory[-1].result
+        self.start, self.count, self.seconds = fork.start, fork.count, fork.seconds
+        return True
+
+    def play(self, rollout: Rollout, keep: Callable[[_Fork], None]) -> Played:
+        """keep: takes the place after each program that others may follow."""
+        for number in range(len(self.rollout.sources), len(rollout.sources)):
+            self.result = self.session.run(rollout.sources[number], self.operations)
             self.count += len(self.result.calls)
             self.seconds += self.result.seconds
+            self.rollout = replace(rollout, sources=rollout.sources[: number + 1], finish=False)
+            last = number + 1 == len(rollout.sources)
+            if not (last and rollout.finish) and (fork := self.fork()) is not None:
+                keep(fork)
         new = self.operations.captured[self.pictures :]
         self.pictures += len(new)
         self.rollout = rollout
@@ -97,10 +141,16 @@ def picture(colour: NDArray[np.uint8]) -> bytes:
 
 
 class Player:
-    """Plays rollouts. Keeps up to `scenes` worlds, one sandbox, and the episode that was played last."""
+    """Plays rollouts. Keeps up to `scenes` worlds, one sandbox, and the episode that was played last.
 
-    def __init__(self, scenes: int = 2) -> None:
-        self._worlds = WorldCache(limit=scenes)
+    forks: how many places between two programs it keeps, so that a rollout that begins with the same programs
+    goes on from there; those that were not used for longest go first, and all of a scene go with it. With 0,
+    all is played.
+    """
+
+    def __init__(self, scenes: int = 2, forks: int = FORKS) -> None:
+        self._worlds = WorldCache(limit=scenes, forget=self._forget)
+        self._most, self._forks = forks, OrderedDict[_Key, _Fork]()
         self._sandbox = Sandbox()
         self._open: _Episode | None = None
 
@@ -111,7 +161,40 @@ class Player:
             if open_one is not None:
                 open_one.session.close()
             self._open = None
-            task = suites.load_task(rollout.suite, rollout.parts)
-            open_one = _Episode(rollout, self._worlds.open(task, rollout.state), self._sandbox.session())
+            open_one = self._rejoined(rollout) or self._begun(rollout)
             self._open = open_one
-        return open_one.play(rollout)
+        return open_one.play(rollout, self._keep)
+
+    def _begun(self, rollout: Rollout) -> _Episode:
+        task = suites.load_task(rollout.suite, rollout.parts)
+        episode = _Episode(rollout, self._worlds.open(task, rollout.state), self._sandbox.session())
+        episode.start = episode.world.digest()
+        return episode
+
+    def _rejoined(self, rollout: Rollout) -> _Episode | None:
+        """An episode at the last kept place that this rollout passes."""
+        for number in range(len(rollout.sources), 0, -1):
+            key = _key(replace(rollout, sources=rollout.sources[:number]))
+            fork = self._forks.get(key)
+            if fork is None:
+                continue
+            self._worlds.back(fork.world, fork.moment)
+            episode = _Episode(rollout, fork.world, self._sandbox.session())
+            if episode.rejoin(fork):
+                self._forks.move_to_end(key)
+                return episode
+            del self._forks[key]
+        return None
+
+    def _keep(self, fork: _Fork) -> None:
+        self._forks[_key(fork.rollout)] = fork
+        while len(self._forks) > self._most:
+            self._forks.popitem(last=False)
+
+    def _forget(self, scene: Scene) -> None:
+        for key in [key for key, fork in self._forks.items() if fork.world.scene is scene]:
+            del self._forks[key]
+
+
+def _key(rollout: Rollout) -> _Key:
+    return rollout.suite, rollout.parts, rollout.state, rollout.sources

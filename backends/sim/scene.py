@@ -5,6 +5,7 @@ generator that is fixed for the scene, since recorded initial states do not hold
 """
 
 import hashlib
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,38 @@ _PLACED = (
     "site_rgba",
     "site_pos",
 )  # what resets change
+# what is read before the next step computes it anew: of the dynamics the arms' control, else places
+_LAGGING = (
+    "qM",
+    "qfrc_bias",
+    "qfrc_passive",
+    "qacc",
+    "cfrc_ext",
+    "xpos",
+    "xquat",
+    "xmat",
+    "xipos",
+    "ximat",
+    "geom_xpos",
+    "geom_xmat",
+    "site_xpos",
+    "site_xmat",
+    "cam_xpos",
+    "cam_xmat",
+    "light_xpos",
+    "light_xdir",
+)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """All of a scene that an episode changes. state: MuJoCo's, all that a step depends on. lagging: what the
+    last step derived, before it moved. placed: arrays of the model. wiped: what is gone of the dirt."""
+
+    state: NDArray[np.float64]
+    lagging: dict[str, NDArray[np.float64]]
+    placed: dict[str, NDArray[np.float64]]
+    wiped: tuple[Any, ...]
 
 
 class Scene:
@@ -42,6 +75,7 @@ class Scene:
 
     def __init__(self, task: SimTask) -> None:
         self._mujoco = load().mujoco
+        self._kind = self._mujoco.mjtState.mjSTATE_INTEGRATION
         self.key = task.scene
         self.episode = 0  # counts how often the scene was set
         self._goal = task.goal
@@ -97,6 +131,27 @@ class Scene:
         data.qacc_warmstart[:] = 0.0
         self._mujoco.mj_forward(model, data)
 
+    def snapshot(self) -> Moment:
+        """The scene as it is now."""
+        return Moment(
+            self._state(),
+            {name: getattr(self.data, name).copy() for name in _LAGGING},
+            {name: getattr(self.model, name).copy() for name in _PLACED},
+            tuple(getattr(self.env, "wiped_markers", ())),
+        )
+
+    def restore(self, moment: Moment) -> None:
+        """Sets what `snapshot` took, bit for bit, once the same task and state have been placed."""
+        for name, values in moment.placed.items():
+            getattr(self.model, name)[:] = values
+        self._mujoco.mj_setState(self.model, self.data, moment.state, self._kind)
+        self._mujoco.mj_forward(self.model, self.data)  # contacts
+        self._mujoco.mj_setState(self.model, self.data, moment.state, self._kind)  # its warm start
+        for name, values in moment.lagging.items():
+            getattr(self.data, name)[:] = values
+        if hasattr(self.env, "wiped_markers"):
+            self.env.wiped_markers = list(moment.wiped)
+
     def holds(self, condition: Condition) -> bool:
         """Whether a goal condition holds after the last physics step, by the benchmark's own predicate.
 
@@ -145,12 +200,14 @@ class Scene:
 
     def digest(self) -> str:
         """SHA-256 of the complete state that the next physics step depends on."""
-        kind = self._mujoco.mjtState.mjSTATE_INTEGRATION
-        state = np.empty(self._mujoco.mj_stateSize(self.model, kind))
-        self._mujoco.mj_getState(self.model, self.data, state, kind)
         return hashlib.sha256(
-            state.tobytes() + self.model.body_pos.tobytes() + self.model.body_quat.tobytes()
+            self._state().tobytes() + self.model.body_pos.tobytes() + self.model.body_quat.tobytes()
         ).hexdigest()
+
+    def _state(self) -> NDArray[np.float64]:
+        state = np.empty(self._mujoco.mj_stateSize(self.model, self._kind))
+        self._mujoco.mj_getState(self.model, self.data, state, self._kind)
+        return state
 
 
 def _arms(robots: Any, model: Any, data: Any) -> tuple[dict[str, Arm], dict[str, Kinematics]]:

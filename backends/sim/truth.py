@@ -26,6 +26,7 @@ holds: one for each time that a hand held a thing, in order
     the target's centre; fits, whether the condition holds for this thing)
 """
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -108,6 +109,22 @@ class Recorder:
             "half": plain(half),
             "rotation": plain(rotation.ravel()),
         }
+
+    def snapshot(self) -> bytes:
+        """All that changes with the episode, packed as one: holds and touches are in the record as well."""
+        hands = {
+            name: (hand.touched, hand.hold, hand.height, hand.missing, hand.falling)
+            for name, hand in self._hands.items()
+        }
+        return pickle.dumps((self.success, self._ever, self._step, self._record, hands,
+                             self._moving.snapshot()))  # fmt: skip
+
+    def restore(self, kept: bytes) -> None:
+        """Sets what `snapshot` took."""
+        self.success, self._ever, self._step, self._record, hands, moving = pickle.loads(kept)
+        for name, hand in self._hands.items():
+            hand.touched, hand.hold, hand.height, hand.missing, hand.falling = hands[name]
+        self._moving.restore(moving)
 
     def watch(self) -> None:
         """A watched step of the control loop."""
