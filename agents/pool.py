@@ -17,7 +17,7 @@ from typing import Protocol
 
 import structlog
 
-from ..backends.sim.rollout import Played, Rollout
+from ..backends.sim.rollout import FORKS, Played, Rollout
 from .errors import AgentError
 from .worker import WORLDS, work
 
@@ -38,19 +38,30 @@ class Pool(Protocol):
     async def play(self, rollout: Rollout) -> Played: ...
 
 
+OPEN = 9  # fits better than anything else
+Beginning = tuple[str, tuple[int, ...], int, str]
+
+
 @dataclass
 class _Worker:
     process: mp.process.BaseProcess
     pipe: Connection
     scenes: list[str] = field(default_factory=list)
+    begun: list[Beginning] = field(default_factory=list)  # how it may have forks of episodes
     last: Rollout | None = None
 
     def fit(self, rollout: Rollout) -> int:
-        """How well this worker suits: it has the episode open, or the scene loaded, or nothing to lose."""
-        if self.last is not None and not self.last.finish and rollout.continues(self.last):
-            return 3
+        """How well this worker suits: it has the episode open, or has played how it begins, or has the scene
+        loaded, or nothing to lose."""
         waiting = self.last is not None and not self.last.finish
-        return (1 if rollout.scene in self.scenes else 0) + (0 if waiting else 1)
+        if waiting and self.last is not None and rollout.continues(self.last):
+            return OPEN
+        begun = 2 if _beginning(rollout) in self.begun else 0
+        return begun + (rollout.scene in self.scenes) + (not waiting)
+
+
+def _beginning(rollout: Rollout) -> Beginning:
+    return rollout.suite, rollout.parts, rollout.state, rollout.sources[0]
 
 
 class LocalPool:
@@ -112,7 +123,7 @@ class LocalPool:
                 await self._free.wait()
             if self._idle:
                 best = max(self._idle, key=lambda worker: worker.fit(rollout))
-                if best.fit(rollout) == 3 or len(self._all) >= self.size:
+                if best.fit(rollout) == OPEN or len(self._all) >= self.size:
                     self._idle.remove(best)
                     return best
             return self._spawn()
@@ -122,6 +133,8 @@ class LocalPool:
         async with self._free:
             worker.last = rollout
             # as the worker does: the one that was not used for longest goes first
+            first = _beginning(rollout)
+            worker.begun = [*(b for b in worker.begun if b != first), first][-FORKS:]
             worker.scenes = [*(s for s in worker.scenes if s != rollout.scene), rollout.scene][-kept:]
             self._idle.append(worker)
             self._free.notify()
