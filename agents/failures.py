@@ -15,7 +15,7 @@ from .benchmarks import key_of
 from .chain import TYPES, Chains
 from .diagnosis import diagnose
 from .lost import lost_things
-from .models.base import EpisodeView, Turn
+from .models.base import EpisodeView
 
 LOST = "a thing was off the table before the start"
 UNHELD = "each decision went well, but the goal was not reached"
@@ -106,18 +106,11 @@ def _played(path: Path, purposes: frozenset[str]) -> Iterator[_Open]:
 
 
 def _hear(episode: _Open, event: Event) -> None:
-    match event.type:
-        case "program.proposed":
-            episode.view.turns.append(Turn(ev.payload(event)))
-        case "program.executed":
-            episode.view.turns[-1].executed = ev.payload(event)
-        case "program.rejected":
-            episode.view.turns[-1].rejected = ev.payload(event)
-        case "outcome.measured":
-            episode.outcome = ev.payload(event)
-        case "episode.finished":
-            episode.status = ev.payload(event).status
-            episode.view.finished = True
+    episode.view.hear(event)
+    if event.type == "outcome.measured":
+        episode.outcome = ev.payload(event)
+    elif event.type == "episode.finished":
+        episode.status = ev.payload(event).status
 
 
 def _part(view: EpisodeView) -> str:

@@ -6,7 +6,7 @@ from ..ledger.events import Entry, Event
 from ..replay.memory import MemoryFold
 from .actor import Role
 from .chain import Chains
-from .models.base import Candidate, EpisodeView, ProposerModel, Turn
+from .models.base import Candidate, EpisodeView, ProposerModel
 from .rounds import before
 
 
@@ -32,20 +32,12 @@ class Proposer(Role):
         if not self._chains.follow(event):
             return
         episode = self._episodes.get(event.subject)
+        if episode is not None:
+            episode.hear(event)
         match event.type:
             case "episode.started":
                 self._episodes[event.subject] = EpisodeView(event.subject, ev.payload(event))
-            case "program.proposed" if episode:
-                episode.turns.append(Turn(ev.payload(event)))
-            case "program.executed" if episode:
-                episode.turns[-1].executed = ev.payload(event)
-            case "program.rejected" if episode:
-                episode.turns[-1].rejected = ev.payload(event)
-            case "critique.written" if episode:
-                episode.critique = ev.payload(event)
-                self._file(episode)
-            case "episode.finished" if episode:
-                episode.finished = True
+            case "critique.written" | "episode.finished" if episode:
                 self._file(episode)
             case "run.resumed":
                 self._episodes = {id: e for id, e in self._episodes.items() if e.finished}

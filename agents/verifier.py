@@ -17,7 +17,7 @@ from .diagnosis import diagnose
 from .diagnosis_public import observe
 from .exchange import Exchange, Words
 from .leaks import leak
-from .models.base import EpisodeView, Turn
+from .models.base import EpisodeView
 from .wording import sentences
 
 Kind = Literal["full", "public", "shuffled"]
@@ -58,18 +58,12 @@ class Verifier(Role):
         episode = self._open.get(id)
         if episode is None:
             return
+        episode.view.hear(event)
         match event.type:
-            case "program.proposed":
-                episode.view.turns.append(Turn(ev.payload(event)))
-            case "program.executed":
-                episode.view.turns[-1].executed = ev.payload(event)
-            case "program.rejected":
-                episode.view.turns[-1].rejected = ev.payload(event)
             case "outcome.measured":
                 episode.outcome, episode.cause = ev.payload(event), event.id
                 self._keep(episode)
             case "episode.finished":
-                episode.view.finished = True
                 if ev.payload(event).status == "stopped":
                     self._open.pop(id)
                 self._keep(episode)

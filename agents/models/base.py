@@ -26,6 +26,20 @@ class EpisodeView:
     critique: ev.CritiqueWritten | None = None
     finished: bool = False
 
+    def hear(self, event: ev.Event) -> None:
+        """Take in an event that is about this episode; what does not change the view is passed over."""
+        match event.type:
+            case "program.proposed":
+                self.turns.append(Turn(ev.payload(event)))
+            case "program.executed":
+                self.turns[-1].executed = ev.payload(event)
+            case "program.rejected":
+                self.turns[-1].rejected = ev.payload(event)
+            case "critique.written":
+                self.critique = ev.payload(event)
+            case "episode.finished":
+                self.finished = True
+
     def value(self, key: str) -> Any:
         """The latest program value under this key, or None."""
         for turn in reversed(self.turns):
