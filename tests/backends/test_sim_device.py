@@ -133,8 +133,8 @@ def test_lost_load_is_reported_as_slipped(world):
     pick(world, "alphabet_soup_1")
     assert world.device.arm("arm").holding
     assert go(world, shifted(world, 0.0, 0.1, 0.0)).stop == ""
-    joint = world._scene.model.joint("alphabet_soup_1_joint0").qposadr[0]
-    world._scene.data.qpos[joint : joint + 2] += 0.3  # a hand takes it away
+    joint = world.scene.model.joint("alphabet_soup_1_joint0").qposadr[0]
+    world.scene.data.qpos[joint : joint + 2] += 0.3  # a hand takes it away
     assert go(world, shifted(world, 0.0, -0.1, 0.0)).stop == "slipped"
 
 
