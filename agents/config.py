@@ -9,15 +9,25 @@ from typing import Annotated, Any, Final, Literal, get_args
 import msgspec
 
 from .errors import ConfigError
+from .models.chat.address import Address, parse
+from .models.chat.base import Effort
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
+Amount = Annotated[float, msgspec.Meta(ge=0)]
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 
 RoleName = Literal["proposer", "runner", "verifier", "governor"]
 VerifierKind = Literal["full", "public", "shuffled", "none"]
+ModelRole = Literal["proposer", "verifier", "governor"]
 ROLES: Final[tuple[RoleName, ...]] = get_args(RoleName)  # besides the trainer
-
-MODELS = ("embedded",)
+MODEL_ROLES: Final[tuple[ModelRole, ...]] = get_args(ModelRole)  # those that a language model can play
+PLAYED: Final[dict[ModelRole, tuple[str, ...]]] = {
+    "proposer": ("embedded",),
+    "verifier": get_args(VerifierKind),
+    "governor": ("embedded", "none"),
+}
+# What may differ when a run is resumed: how fast it goes, and how far.
+CHANGEABLE = ("workers", "max_cost", "max_tokens")
 STATES = {"train": (0, 4), "trial": (5, 29), "eval": (30, 49)}
 
 
@@ -36,17 +46,24 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     trials: Annotated[int, msgspec.Meta(ge=5)] = 25  # pairs a candidate
     workers: Positive = 2
     seed: Count = 0
-    verifier: VerifierKind = "full"  # the others are controls
-    governor: bool = True  # False: what passes the screens is accepted
+    # A role is played by what is built in, or by a language model at an address such as openai:NAME@URL.
+    proposer: str = "embedded"
+    verifier: str = "full"  # "public", "shuffled" and "none" are controls
+    governor: str = "embedded"  # "none": what passes the screens is accepted, as a control
+    effort: Effort = "medium"  # how long language models are to think
+    prices: dict[str, tuple[float, float]] = {}  # by address or name: of a million tokens in, and out
+    max_cost: Amount = 0.0  # by those prices; 0: no limit
+    max_tokens: Count = 0  # in and out, of all roles; 0: no limit
+    recorded: str = ""  # run whose recorded answers stand in for the language models
     early_stop: bool = False  # end trials that can no longer be passed; acceptances are the same
     pairs: bool = False  # the Brain's rounds also practise tasks of one scene joined two by two
     rename: bool = False  # every noun of the instructions is a made-up word
-    proposer_model: str = "embedded"
     states: dict[str, tuple[int, int]] = msgspec.field(default_factory=lambda: dict(STATES))
 
     def __post_init__(self) -> None:
-        if self.proposer_model not in MODELS:
-            raise ValueError(f"proposer_model is {self.proposer_model!r}; known: {', '.join(MODELS)}")
+        for role in MODEL_ROLES:
+            if getattr(self, role) not in PLAYED[role]:
+                parse(getattr(self, role), PLAYED[role])
         if set(self.states) != set(STATES):
             raise ValueError(f"states names {', '.join(self.states)}; it must name {', '.join(STATES)}")
         ranges = sorted(self.states.values())
@@ -62,6 +79,19 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     def verified(self) -> bool:
         """Whether there are critiques."""
         return self.verifier != "none"
+
+    @property
+    def gated(self) -> bool:
+        """Whether candidates must pass trials."""
+        return self.governor != "none"
+
+    def language(self) -> dict[ModelRole, Address]:
+        """The roles that language models play, and where these are."""
+        asked = {role: getattr(self, role) for role in MODEL_ROLES}
+        return {role: parse(name) for role, name in asked.items() if name not in PLAYED[role]}
+
+
+BUILT_IN: Final = RunConfig(suite="")  # no language model anywhere
 
 
 def parts(task: str) -> tuple[int, ...]:
@@ -93,9 +123,13 @@ def load(file: Path | None, flags: dict[str, Any]) -> RunConfig:
 
 def read(values: dict[str, Any]) -> RunConfig:
     """The configuration as a file or a ledger has it, older forms too. Raises msgspec.ValidationError."""
-    verifier = values.get("verifier", "full")
-    if isinstance(verifier, bool):  # before there were several kinds
-        values = {**values, "verifier": "full" if verifier else "none"}
+    values = dict(values)
+    if isinstance(values.get("verifier"), bool):  # before there were several kinds
+        values["verifier"] = "full" if values["verifier"] else "none"
+    if isinstance(values.get("governor"), bool):
+        values["governor"] = "embedded" if values["governor"] else "none"
+    if "proposer_model" in values:
+        values["proposer"] = values.pop("proposer_model")
     return msgspec.convert(values, RunConfig)
 
 

@@ -44,7 +44,7 @@ CONTROLS = {
     "shuffled": Control(
         "critiques and outcomes of other episodes: nothing may be gained", {"verifier": "shuffled"}
     ),
-    "no-governor": Control("every candidate that passes the screens is accepted", {"governor": False}),
+    "no-governor": Control("every candidate that passes the screens is accepted", {"governor": "none"}),
     "seven-cerebellum": Control(
         "seven rounds in the Cerebellum, none in the Brain", {"cerebellum_rounds": 7, "brain_rounds": 0}
     ),

@@ -12,6 +12,7 @@ from ..ledger.reader import Reader
 from ..replay.memory import memory_at
 from ..replay.state import LEDGER
 from .benchmarks import resolve
+from .casting import Cast
 from .config import STATES, RunConfig
 from .crew import linked, signing_key
 from .deploy import DeployResult, deploy
@@ -66,7 +67,7 @@ async def demo(
             results.append(await run_arm(trainer, CHECKPOINT, at, arm, chosen, held_out))
 
     async with linked(home, None) as link, local_pool(workers) as pool:
-        await crew_train(link, config, tasks, brain_tasks, pool, progress, evaluate)
+        await crew_train(link, Cast(config), tasks, brain_tasks, pool, progress, evaluate)
     path = home / RUN
     bundle = path / f"{CHECKPOINT.replace('/', '-')}.s2r"
     with Reader(path / LEDGER) as reader:

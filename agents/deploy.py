@@ -13,10 +13,11 @@ from ..ledger.events import Event
 from ..ledger.reader import Reader
 from ..replay.state import LEDGER
 from .benchmarks import resolve
+from .casting import cast
+from .config import BUILT_IN, RunConfig
 from .crew import linked, seats, together
 from .director import Director, Job, Progress
 from .errors import ConfigError
-from .models import proposer_model
 from .pool import local_pool
 from .proposer import Proposer
 from .runner import Runner
@@ -86,9 +87,11 @@ async def deploy(
     task: str,
     state: int,
     key: str | None = None,
+    models: RunConfig = BUILT_IN,
     progress: Callable[[Progress], None] = lambda progress: None,
 ) -> DeployResult:
-    """Deploy to the simulated cell. The checkpoint is verified before anything else happens.
+    """Deploy to the simulated cell. The checkpoint is verified before anything else happens. models: says who
+    proposes.
 
     Raises what `open_source` and `resolve` raise; nothing has moved then.
     """
@@ -102,14 +105,16 @@ async def deploy(
     run = f"deploy-{source.verified.name.replace('/', '-')}-{time.strftime('%Y%m%d-%H%M%S')}"
     progress(Progress(f"deploying {source.label}: {chosen.instruction}"))
     async with (
+        cast(models, home, ("proposer",)) as speaking,
         linked(home, None) as link,
         local_pool(1) as pool,
         seats(link, run, "proposer", "runner", "deployer") as buses,
     ):
         deployer = Deployer(buses[2], run)
+        blobs = link.blobs(run)
         roles = [
-            Proposer(buses[0], run, proposer_model("embedded", 0), base=source.verified.entries),
-            Runner(buses[1], run, pool, link.blobs(run)),
+            Proposer(buses[0], run, speaking.proposer(buses[0], blobs), base=source.verified.entries),
+            Runner(buses[1], run, pool, blobs),
             deployer,
         ]
         await together(roles, lambda: deployer.deploy(source, "sim", chosen, state))

@@ -7,6 +7,7 @@ and coarse amounts: no name, place or length of the simulator is in it.
 from typing import Any
 
 from ..ledger import events as ev
+from .diagnosis_free import free
 from .diagnosis_grips import closings, grasp, lifted, release, retry, seen_from_camera
 from .diagnosis_moves import move
 from .diagnosis_names import assign, meant_target, naming, region_names
@@ -22,11 +23,23 @@ Record = dict[str, Any]
 Choice = dict[str, Any]
 ACTING = ("grasp", "work", "wipe", "both", "hand over")  # decisions that act on the scene
 _AWAY = 99.0  # m
+TO_THE_RIGHT = (0.0, 1.0)  # in a picture that is taken facing the robot, in its base frame
 
 
 def diagnose(episode: EpisodeView, record: Record, success: bool) -> tuple[ev.Finding, ...]:
-    """Findings for every decision that the programs took, in the order of their choices."""
+    """Findings for every decision that the programs took, in the order of their choices; of programs that
+    name none, how far each part of the instruction got."""
+    if _names_none(episode):
+        right = episode.value("right") or TO_THE_RIGHT
+        return free(named_clauses(episode, record), _whole(record), right)
     return _Diagnosis(episode, record, success).findings()
+
+
+def _names_none(episode: EpisodeView) -> bool:
+    """Whether programs were played that list no regions, and say of no decision how they took it."""
+    choices = [c for turn in episode.turns for c in turn.proposed.choices]
+    listed = episode.value("regions") is not None
+    return bool(episode.turns) and not listed and all(c["decision"] == "completion" for c in choices)
 
 
 def named_clauses(episode: EpisodeView, record: Record) -> tuple[Clause, ...]:
@@ -42,7 +55,7 @@ class _Diagnosis:
         self._record = record = _whole(record)
         self._success = success
         self._episode = episode
-        self._right = episode.value("right") or (0.0, 1.0)
+        self._right = episode.value("right") or TO_THE_RIGHT
         self._clauses = named_clauses(episode, record)
         self._conditions = record.get("steps", []) + record["goal"]
         self._goals = assign(self._clauses, self._conditions)

@@ -21,7 +21,9 @@ from .chain import Chains
 from .errors import RolloutFailed
 from .forecast import Pace
 from .lost import lost_things
+from .spending import NO_LIMIT, Limit, Spending
 
+ABREAST = 8  # episodes at the same time where language models are waited for
 TURNS = 8  # programs that an episode may take: a look, and for each part of an instruction a study and an act
 
 
@@ -82,8 +84,10 @@ class Director(Role):
         abreast: int,
         judged: bool,
         progress: Callable[[Progress], None] = lambda progress: None,
+        limit: Limit = NO_LIMIT,
     ) -> None:
         super().__init__(bus, run)
+        self._spending = Spending(limit)
         self.progress = progress
         self._judged = judged
         self._abreast = abreast
@@ -129,6 +133,8 @@ class Director(Role):
                 self._outcomes[event.subject] = _Outcome(
                     outcome.success, outcome.settled, lost_things(outcome.truth)
                 )
+            case "model.called":
+                self._spending.hear(ev.payload(event))
             case "evaluation.started":
                 self.evaluating.add(event.subject)
             case "evaluation.finished":
@@ -216,7 +222,7 @@ class Director(Role):
         self.progress(Progress(what, done, total))
 
         async def run(own: deque[tuple[int, Job]]) -> None:
-            while lane := own or max(lanes, key=len):
+            while not self._spending.over and (lane := own or max(lanes, key=len)):
                 index, job = lane.popleft() if lane is own else lane.pop()
                 results[index] = await self.episode(job)
                 count = done + len(results)
@@ -225,7 +231,13 @@ class Director(Role):
         async with anyio.create_task_group() as group:
             for lane in lanes:
                 group.start_soon(run, lane)
+        if len(results) < len(numbered):
+            self.check_spending()  # what was begun is finished
         return [results[index] for index in range(len(numbered))]
+
+    def check_spending(self) -> None:
+        """Raises LimitReached."""
+        self._spending.check()
 
     def ahead(self, here: int) -> float:
         """Episodes still to come, with `here` left of those that are being counted."""

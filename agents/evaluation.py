@@ -13,17 +13,18 @@ from ..ledger.bus import Bus
 from ..ledger.events import Event, Layer
 from ..replay.state import LEDGER
 from .benchmarks import key_of, resolve
-from .config import STATES
+from .casting import cast
+from .config import BUILT_IN, STATES, RunConfig
 from .crew import linked, seats, together
-from .director import Director, Job, Progress
+from .director import ABREAST, Director, Job, Progress
 from .errors import ConfigError, RunMismatch
-from .models import proposer_model
 from .packages import installed
 from .pool import local_pool
 from .proposer import Proposer
 from .runner import Runner
 from .scores import EvalResult, result_of
 from .source import Source, open_source
+from .spending import NO_LIMIT, Limit, limit_of
 
 Arm = Literal["empty", "cerebellum", "brain", "both"]
 LAYERS: dict[str, tuple[Layer, ...]] = {
@@ -40,7 +41,7 @@ class EvalPlan:
 
     target: a run or a bundle file. suite: of a benchmark, too. seeds: initial states a task, from the range
     that training never uses. name: of the evaluation's own ledger, "" for one that is made up.
-    rename: with made-up words for nouns; None: as the run was trained.
+    rename: with made-up words for nouns; None: as the run was trained. models: says who proposes.
     """
 
     target: str
@@ -51,6 +52,7 @@ class EvalPlan:
     arms: tuple[Arm, ...] = ("both",)
     name: str = ""
     rename: bool | None = None
+    models: RunConfig = BUILT_IN
 
 
 @dataclass(frozen=True)
@@ -117,8 +119,15 @@ class Evaluator(Director):
 
     actor = "operator"
 
-    def __init__(self, bus: Bus, run: str, abreast: int, progress: Callable[[Progress], None]) -> None:
-        super().__init__(bus, run, abreast, judged=False, progress=progress)
+    def __init__(
+        self,
+        bus: Bus,
+        run: str,
+        abreast: int,
+        progress: Callable[[Progress], None],
+        limit: Limit = NO_LIMIT,
+    ) -> None:
+        super().__init__(bus, run, abreast, judged=False, progress=progress, limit=limit)
         self._started: ev.RunStarted | None = None
         self._finished_run = False
         self.to_come = 0  # episodes of the arms that have not begun
@@ -197,16 +206,21 @@ async def evaluate(
         "arms": list(plan.arms),
         "rename": renamed,
     }
+    if plan.models.language():
+        config |= {"proposer": plan.models.proposer, "effort": plan.models.effort}
     results: list[EvalResult] = []
     async with (
+        cast(plan.models, home, ("proposer",)) as models,
         linked(home, None) as link,
         local_pool(workers) as pool,
         seats(link, run, "proposer", "runner", "operator") as buses,
     ):
-        evaluator = Evaluator(buses[2], run, workers, progress)
+        abreast = max(workers, ABREAST) if models.chats else workers
+        evaluator = Evaluator(buses[2], run, abreast, progress, limit_of(plan.models))
+        blobs = link.blobs(run)
         roles = [
-            Proposer(buses[0], run, proposer_model("embedded", 0), base=source.verified.entries),
-            Runner(buses[1], run, pool, link.blobs(run)),
+            Proposer(buses[0], run, models.proposer(buses[0], blobs), base=source.verified.entries),
+            Runner(buses[1], run, pool, blobs),
             evaluator,
         ]
 

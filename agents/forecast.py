@@ -53,7 +53,7 @@ def plan(config: RunConfig, tasks: int, brain_tasks: int) -> list[Planned]:
         Planned(
             name_of(layer, number),
             config.episodes * own,
-            _candidates(own) * 2 * config.trials * config.governor,
+            _candidates(own) * 2 * config.trials * config.gated,
         )
         for layer, rounds, own in counts
         for number in range(1, rounds + 1)

@@ -11,6 +11,7 @@ from ..ledger.events import Event
 from ..ledger.memory import memory_hash
 from ..replay.memory import MemoryFold
 from .actor import Role
+from .models.language.governor import LanguageScreen
 from .rounds import layer_of, position
 from .screening import screen
 from .trials import BATCH, Judged, Place, hopeless, judge, place, plan
@@ -40,13 +41,21 @@ def arm_episode(candidate: str, index: int, with_candidate: bool) -> str:
 
 
 class Governor(Role):
-    """Hears privileged events. gated False: everything that passes the screens is accepted, as a control."""
+    """Hears privileged events. gated False: everything that passes the screens is accepted, as a control.
+    model: screens what passes the rules once more."""
 
     actor = "governor"
 
-    def __init__(self, bus: Bus, run: str, gated: bool = True, verified: bool = True) -> None:
+    def __init__(
+        self,
+        bus: Bus,
+        run: str,
+        gated: bool = True,
+        verified: bool = True,
+        model: LanguageScreen | None = None,
+    ) -> None:
         super().__init__(bus, run)
-        self._gated, self._verified = gated, verified
+        self._gated, self._verified, self._model = gated, verified, model
         self._memory = MemoryFold()
         self._cases: dict[str, _Case] = {}
         self._trials, self._states = 25, (0, 0)
@@ -122,6 +131,8 @@ class Governor(Role):
         memory = tuple(self._memory.entries.values())
         judged = {e for e, s in self._started.items() if s.purpose == "train" and e in self._outcomes}
         why_not = screen(case.proposed, memory, self._memory.frozen, judged)
+        if not why_not and self._model is not None:
+            why_not = await self._model.why_not(id, case.proposed, memory, self._named(case.proposed))
         screened = ev.CandidateScreened(
             passed=not why_not, reason=why_not or "right layer, tied to evidence, new"
         )
@@ -138,6 +149,11 @@ class Governor(Role):
         else:
             messages.append(self.event("trials.planned", self._plan(case), subject=id, cause=messages[0].id))
         await self.bus.publish(*messages)
+
+    def _named(self, proposed: ev.CandidateProposed) -> dict[str, str]:
+        """Critiques of the episodes that a candidate names as its evidence."""
+        named = dict.fromkeys(id for entry in proposed.entries for id in entry.provenance.evidence)
+        return {id: self._critiques[id].text for id in named if id in self._critiques}
 
     def _plan(self, case: _Case) -> ev.TrialsPlanned:
         proposed = case.proposed

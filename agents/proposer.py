@@ -11,8 +11,10 @@ from .rounds import before
 
 
 class Proposer(Role):
-    """Hears public events only. `base` is a memory that comes from outside the run: a bundle's, when
-    deploying."""
+    """Hears public events only. Episodes that wait for an answer do so side by side.
+
+    base: a memory that comes from outside the run: a bundle's, when deploying.
+    """
 
     actor = "proposer"
 
@@ -61,15 +63,15 @@ class Proposer(Role):
     async def react(self, seq: int, event: Event) -> None:
         episode = self._episodes.get(event.subject)
         if event.type == "candidates.requested":
-            await self._reflect(event)
+            self.start(self._reflect(event))
         elif episode and event.id == self._chains.last(episode.id):
-            await self._answer(episode)
+            self.start(self._answer(episode))
 
     async def catch_up(self) -> None:
-        for episode in list(self._episodes.values()):
-            await self._answer(episode)
+        for episode in self._episodes.values():
+            self.start(self._answer(episode))
         if self._request is not None:
-            await self._reflect(self._request)
+            self.start(self._reflect(self._request))
 
     async def _answer(self, episode: EpisodeView) -> None:
         """Propose a program where it is this role's turn."""
@@ -78,7 +80,8 @@ class Proposer(Role):
         if episode.turns:
             turn = episode.turns[-1]
             played = turn.executed is not None or turn.rejected is not None
-            if not played or turn.proposed.last or turn.proposed.turn + 1 >= episode.started.turns:
+            ended = turn.proposed.last and turn.rejected is None  # a refused program can be mended
+            if not played or ended or turn.proposed.turn + 1 >= episode.started.turns:
                 return
         await self._propose(episode, cause=self._chains.last(episode.id))
 
@@ -89,7 +92,7 @@ class Proposer(Role):
         else:
             memory = self._memory.resolve(wanted)
         evidence = self._before(episode.started) if episode.started.memory.explore else []
-        answer = self.model.propose(episode, memory, evidence)
+        answer = await self.model.propose(episode, memory, evidence)
         data = ev.ProgramProposed(
             turn=len(episode.turns), source=answer.source, last=answer.last, choices=answer.choices
         )
@@ -105,7 +108,7 @@ class Proposer(Role):
         memory = tuple(self._memory.entries.values())
         evidence = sorted(self._evidence, key=lambda e: e.id)
         tried = [c for c in self._proposed.values() if c.stage == request.stage]
-        made = self.model.reflect(request, memory, evidence, tried)
+        made = await self.model.reflect(request, memory, evidence, tried)
         messages, ids = [], []
         for number, candidate in enumerate(made):
             ids.append(f"{request.round}/{request.stage}/{len(tried) + number + 1}")

@@ -89,6 +89,8 @@ def eval_command(plan: EvalPlan) -> str:
         words += ["--task", task]
     for arm in plan.arms:
         words += ["--arm", arm]
+    if plan.models.language():
+        words += ["--proposer", plan.models.proposer, "--effort", plan.models.effort]
     if plan.rename is not None:
         words.append("--rename" if plan.rename else "--no-rename")
     return " ".join(words)

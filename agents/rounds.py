@@ -7,7 +7,14 @@ STAGES: dict[Layer, tuple[str, ...]] = {
     "cerebellum": ("nouns", "parts", "grasps", "releases", "work"),
     "brain": ("words", "order", "room", "retry"),
 }
+# A language model reflects on a round as a whole.
+WHOLE = ("skills",)
 LETTERS: dict[Layer, str] = {"cerebellum": "C", "brain": "B"}
+
+
+def stages(layer: Layer, language: bool) -> tuple[str, ...]:
+    """What a round reflects on, in order. language: whether a language model proposes."""
+    return WHOLE if language else STAGES[layer]
 
 
 def name_of(layer: Layer, number: int) -> str:

@@ -52,10 +52,14 @@ class _Known:
 class Runner(Role):
     actor = "runner"
 
-    def __init__(self, bus: Bus, run: str, pool: Pool, blobs: Blobs | None = None) -> None:
+    """keep_all: pictures of trials are kept as well, for a Proposer that looks at them."""
+
+    def __init__(
+        self, bus: Bus, run: str, pool: Pool, blobs: Blobs | None = None, keep_all: bool = False
+    ) -> None:
         super().__init__(bus, run)
         self.pool = pool
-        self._blobs = blobs
+        self._blobs, self._keep_all = blobs, keep_all
         self._chains = Chains()
         self._open: dict[str, _Episode] = {}
         self._memo: dict[str, _Known] = {}  # by the programs and where they were played
@@ -106,16 +110,19 @@ class Runner(Role):
                 log.error("rollout failed", episode=event.subject, error=str(error))
                 await self._give_up(event, str(error))
                 return
-            pictures = await self._keep(played) if episode.started.purpose != "trial" else ()
+            wanted = self._keep_all or episode.started.purpose != "trial"
+            pictures = await self._keep(played) if wanted else ()
             said = self._result(event, proposed.turn, played, "", pictures)
             self._memo[key] = _Known(_Known.pack(played), pictures, said.id)
         else:
             played = known.played
             said = self._result(event, proposed.turn, played, known.event, known.pictures)
         messages = [said] if episode.waiting is not None else []
-        if last:
+        refused = played.result.rejected is not None and proposed.turn + 1 < episode.started.turns
+        if last and not refused:
             messages += self._ending(event, proposed.turn, played)
-        await self.bus.publish(*messages)
+        if messages:
+            await self.bus.publish(*messages)
 
     async def _keep(self, played: Played) -> tuple[str, ...]:
         """Names of the pictures, kept where the runner has a place for them."""

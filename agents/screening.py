@@ -7,8 +7,10 @@ from ..ledger import events as ev
 from ..ledger.events import Entry, Layer
 
 KINDS: dict[Layer, frozenset[str]] = {
-    "cerebellum": frozenset({"appearance", "part", "grasp", "release", "work", "wipe", "both", "hand over"}),
-    "brain": frozenset({"word", "order", "room", "retry"}),
+    "cerebellum": frozenset(
+        {"skill", "appearance", "part", "grasp", "release", "work", "wipe", "both", "hand over"}
+    ),
+    "brain": frozenset({"skill", "word", "order", "room", "retry"}),
 }
 # Contact geometry belongs to the Cerebellum: these operations may not stand in a Brain entry's template.
 CONTACT = ("compile_grasp", "compile_place", "set_gripper", "move_until_contact", "offset_pose")

@@ -16,6 +16,7 @@ from ..replay.memory import MemoryFold
 from ..replay.runs import find_run
 from ..replay.state import LEDGER
 from .benchmarks import BENCHMARKS, key_of, resolve
+from .casting import Cast, cast
 from .config import RoleName, RunConfig
 from .crew import Link, linked, seats, together
 from .director import Progress
@@ -98,17 +99,19 @@ async def train(
         raise RunMismatch(
             f"there is a run {config.run} in {home} already; go on with --resume, or choose another --run"
         )
-    async with linked(home, broker) as link, AsyncExitStack() as stack:
+    inside = tuple(name for name in config.roles if name not in external)
+    async with cast(config, home if broker is None else None, inside) as models, AsyncExitStack() as stack:
+        link = await stack.enter_async_context(linked(home, broker))
         pool = None if "runner" in external else await stack.enter_async_context(local_pool(config.workers))
         trainer = await crew_train(
-            link, config, tasks, brain_tasks, pool, progress, resume=resume, external=external
+            link, models, tasks, brain_tasks, pool, progress, resume=resume, external=external
         )
     return TrainResult(config.run, path, trainer.checkpoints(), len(trainer.memory.entries))
 
 
 async def crew_train(
     link: Link,
-    config: RunConfig,
+    models: Cast,
     tasks: list[ev.Task],
     brain_tasks: list[ev.Task],
     pool: Pool | None,
@@ -120,13 +123,13 @@ async def crew_train(
 ) -> Trainer:
     """Run all roles but the external ones in this process until training, and what comes `afterwards`, is
     done. Without a runner here there is no need for a pool."""
-    run = config.run
+    config, run = models.config, models.config.run
     inside = [name for name in config.roles if name not in external]
     outside = [name for name in config.roles if name in external]
     async with seats(link, run, "trainer", *inside) as (bus, *buses):
         trainer = Trainer(bus, config, tasks, brain_tasks, progress)
         roles = [
-            make_role(name, bus, config, pool, link.blobs(run))
+            make_role(name, bus, models, pool, link.blobs(run))
             for name, bus in zip(inside, buses, strict=True)
         ]
 

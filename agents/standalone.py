@@ -8,6 +8,7 @@ import msgspec
 from ..ledger import events as ev
 from ..ledger.bus import Bus
 from ..ledger.credentials import password_from_environment
+from .casting import cast
 from .config import RoleName, RunConfig, read
 from .crew import Link, together
 from .errors import RunMismatch
@@ -34,12 +35,13 @@ async def serve_role(
         if name not in config.roles:
             raise RunMismatch(f"run {run} was started without a {name}; there is nothing to do")
         report(f"The {name} serves run {run}.")
+        models = await stack.enter_async_context(cast(config, only=(name,)))
         pool = (
             await stack.enter_async_context(local_pool(workers or config.workers))
             if name == "runner"
             else None
         )
-        await together([make_role(name, bus, config, pool)], lambda: _finished(bus))
+        await together([make_role(name, bus, models, pool)], lambda: _finished(bus))
     report(f"Run {run} is finished.")
 
 

@@ -11,17 +11,19 @@ from ..backends.api import API_HASH
 from ..ledger import events as ev
 from ..ledger.bus import Bus
 from ..ledger.events import Event, Layer
-from .config import RunConfig, read
-from .director import Director, Job, Judgement, Progress
+from .config import CHANGEABLE, RunConfig, read
+from .director import ABREAST, Director, Job, Judgement, Progress
 from .errors import RunMismatch
 from .forecast import ahead, plan
 from .governor import arm_episode
 from .packages import installed
-from .rounds import STAGES, name_of
+from .rounds import name_of, stages
+from .spending import limit_of
 from .trials import BATCH, hopeless
 
 SCENES = 8  # whose tasks are practised at a time: what two workers keep loaded
 PASSES = 24  # how often a stage is asked again while it yields candidates
+LANGUAGE_PASSES = 3  # the same for a language model, whose every answer costs
 
 
 class Trainer(Director):
@@ -35,7 +37,9 @@ class Trainer(Director):
         brain_tasks: list[ev.Task],
         progress: Callable[[Progress], None] = lambda progress: None,
     ) -> None:
-        super().__init__(bus, config.run, config.workers, config.verified, progress)
+        self._language = bool(config.language().get("proposer"))
+        abreast = max(config.workers, ABREAST) if self._language else config.workers
+        super().__init__(bus, config.run, abreast, config.verified, progress, limit_of(config))
         self.config = config
         self.tasks: dict[Layer, list[ev.Task]] = {"cerebellum": tasks, "brain": brain_tasks}
         self._run_started: ev.RunStarted | None = None
@@ -111,7 +115,9 @@ class Trainer(Director):
                 f"there is a run {self.run} already; go on with --resume, or choose another --run"
             )
         recorded = read(self._run_started.config)
-        differ = [k for k in config if k != "workers" and getattr(recorded, k) != getattr(self.config, k)]
+        differ = [
+            k for k in config if k not in CHANGEABLE and getattr(recorded, k) != getattr(self.config, k)
+        ]
         if differ:
             raise RunMismatch(
                 f"run {self.run} was started with another {', '.join(differ)}; resume it with the same "
@@ -129,7 +135,7 @@ class Trainer(Director):
                     "round.started", ev.RoundStarted(layer=layer, round=number, name=name), subject=name
                 )
             judgements = await self._practise(layer, name)
-            for stage in STAGES[layer]:
+            for stage in stages(layer, self._language):
                 await self._stage(layer, name, stage)
             await self._close(layer, number, name, judgements)
         await self.freeze(layer, self._checkpoint_name(layer, number), closed=last)
@@ -186,7 +192,8 @@ class Trainer(Director):
     async def _stage(self, layer: Layer, name: str, stage: str) -> None:
         """Ask for candidates until there are none, and see each through its trials."""
         subject = f"{name}/{stage}"
-        for turn in range(PASSES):
+        for turn in range(LANGUAGE_PASSES if self._language else PASSES):
+            self.check_spending()
             if len(self._reflected.get(subject, ())) <= turn:
                 request = ev.CandidatesRequested(round=name, layer=layer, stage=stage)
                 await self.say("candidates.requested", request, subject=subject)

@@ -3,18 +3,19 @@
 import sys
 import time
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 
 from ..agents import console, exits
-from ..agents.config import RoleName, VerifierKind, load
+from ..agents.config import RoleName, load
 from ..agents.interrupt import run as run_until_done
 from .options import (
     FILE,
     broker_option,
     check_roles,
     go_on_with,
+    model_options,
     print_result,
     reading,
     workers_option,
@@ -55,12 +56,18 @@ def demo(home: Path, as_json: bool, workers: int) -> None:
 @click.option("--trials", type=int, help="Paired trials a candidate; default: 25.")
 @click.option("--workers", type=int, help="Processes that play episodes; default: 2.")
 @click.option("--seed", type=int, help="Of the model's own choices; default: 0.")
+@model_options
 @click.option(
     "--verifier",
-    type=click.Choice(get_args(VerifierKind)),
-    help="What critiques come from: all there is (default), what is public, another episode; or none.",
+    metavar="KIND|MODEL",
+    help="Where critiques come from: full (all there is, default), public, shuffled, none; or a model.",
 )
-@click.option("--governor/--no-governor", default=None, help="Whether candidates must pass trials.")
+@click.option(
+    "--governor", metavar="MODEL", help="embedded (default): rules and trials; or a language model besides."
+)
+@click.option(
+    "--no-governor", "governor", flag_value="none", help="What passes the screens needs no trials: a control."
+)
 @click.option("--early-stop/--no-early-stop", default=None, help="End trials that cannot be passed any more.")
 @click.option("--pairs/--no-pairs", default=None, help="The Brain also practises tasks joined two by two.")
 @click.option("--rename/--no-rename", default=None, help="Made-up words for all nouns of the instructions.")
@@ -105,7 +112,10 @@ def train(
         raise click.UsageError("--resume needs --run NAME; `skill2real runs` lists the interrupted ones.")
     if external and broker is None:
         raise click.UsageError("--external needs --broker URL: agents elsewhere cannot reach another bus.")
-    recorded = recorded_config(home, given["run"]) if resume and broker is None and file is None else {}
+    again = given["run"] if resume else given.get("recorded")
+    recorded = recorded_config(home, again) if again and broker is None and file is None else {}
+    if not resume:
+        recorded.pop("run", None)
     if file is None and "suite" not in {**recorded, **given}:
         raise click.UsageError("Say what to learn with --suite S; `skill2real suites` lists them.")
     config = load(file, {**recorded, **given})

@@ -4,13 +4,14 @@ import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 from click.core import ParameterSource
 
 from ..agents import console
 from ..agents.config import ROLES, RoleName
+from ..agents.models.chat.base import Effort
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -81,6 +82,22 @@ key_option = click.option(
 suite_option = click.option("--suite", required=True, metavar="S", help="`skill2real suites` lists them.")
 workers_option = click.option(
     "--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes."
+)
+
+
+config_option = click.option(
+    "--config", "file", type=FILE, help="A TOML file with settings of the models, such as [prices]."
+)
+model_options = stacked(
+    click.option(
+        "--proposer", metavar="MODEL", help="embedded (default), openai:NAME@URL or anthropic:NAME."
+    ),
+    click.option("--effort", type=click.Choice(get_args(Effort)), help="How long language models think."),
+    click.option("--max-cost", type=float, help="Stop cleanly when language models have cost this much."),
+    click.option("--max-tokens", type=int, help="Stop cleanly when they have used so many tokens."),
+    click.option(
+        "--recorded", metavar="RUN", help="No network: language models answer as they did in this run."
+    ),
 )
 
 

@@ -49,6 +49,18 @@ def replay(
 
 
 @click.command()
+@click.argument("run")
+@reading
+def costs(run: str, home: Path, as_json: bool) -> None:
+    """Tell what language models cost in a run: tokens, cost and time per role, episode and accepted skill."""
+    from ..replay.costs import costs_of
+    from ..replay.runs import find_run
+    from ..replay.show_costs import show_costs
+
+    print_result(costs_of(find_run(home, run)), as_json, show_costs)
+
+
+@click.command()
 @click.argument("target", metavar="RUN|FILE")
 @click.argument("name", metavar="[SKILL|CANDIDATE]", required=False)
 @key_option
@@ -127,4 +139,4 @@ def suites(suite: str | None, as_json: bool) -> None:
         print_result(tasks_of(suite), as_json, show_tasks)
 
 
-COMMANDS = (runs, replay, audit, failures, checkpoints, suites)
+COMMANDS = (runs, replay, audit, failures, costs, checkpoints, suites)

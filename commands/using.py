@@ -7,14 +7,16 @@ from typing import Any
 import click
 
 from ..agents import console, exits
-from ..agents.config import STATES
+from ..agents.config import STATES, load
 from ..agents.interrupt import run as run_until_done
 from .options import (
     FILE,
     NEW_FILE,
+    config_option,
     given_words,
     home_option,
     key_option,
+    model_options,
     print_result,
     reading,
     suite_option,
@@ -80,6 +82,8 @@ def verify(target: str, key: str | None, against: tuple[Path, ...], home: Path, 
 @click.option(
     "--rename/--no-rename", default=None, help="Made-up words for all nouns; default: as the run was trained."
 )
+@model_options
+@config_option
 @click.option("--name", metavar="NAME", help="Of the evaluation's own ledger; default: made up.")
 @click.option("--resume", is_flag=True, help="Go on with the evaluation of this --name.")
 @click.option("-o", "--output", type=NEW_FILE, metavar="FILE", help="Also write the result to a JSON file.")
@@ -103,6 +107,7 @@ def evaluate(
     key: str | None,
     home: Path,
     as_json: bool,
+    **models: Any,
 ) -> None:
     """Play held-out initial states with a frozen memory and only the Proposer."""
     from ..agents.benchmarks import default_seeds
@@ -132,6 +137,7 @@ def evaluate(
         arms=chosen,
         name=own,
         rename=rename,
+        models=load(models.pop("file"), {"suite": suite, **models}),
     )
     again = "" if resume else (" --resume" if name else f" --name {own} --resume")
     click.get_current_context().find_root().obj = f" Go on with: skill2real {given_words()}{again}"
@@ -153,6 +159,8 @@ def evaluate(
 @suite_option
 @click.option("--task", required=True, metavar="N", help="A task, or A+B for two joined.")
 @click.option("--seed", type=int, default=STATES["eval"][0], show_default=True, help="Initial state.")
+@model_options
+@config_option
 @key_option
 @reading
 def deploy(
@@ -165,15 +173,17 @@ def deploy(
     key: str | None,
     home: Path,
     as_json: bool,
+    **models: Any,
 ) -> None:
     """Let a verified checkpoint do a task. Anything wrong with it: nothing moves."""
     from ..agents.deploy import deploy as run_deployment
     from ..agents.lookup import locate
     from ..agents.results import show_deployment
 
+    playing = load(models.pop("file"), {"suite": suite, **models})
     target, name = locate(checkpoint, run, home)
     with console.Watch() as watch:
-        result = run_until_done(run_deployment(target, home, name, suite, task, seed, key, watch))
+        result = run_until_done(run_deployment(target, home, name, suite, task, seed, key, playing, watch))
     print_result(result, as_json, show_deployment)
     if result.status == "stopped":
         sys.exit(exits.HALTED)

@@ -25,7 +25,7 @@ def _hears(actor: Actor) -> tuple[Visibility, ...]:
 
 
 def _says(actor: Actor) -> tuple[Visibility, ...]:
-    spoken = {kind.visibility for kind in KINDS.values() if actor in kind.actors}
+    spoken = {kind.heard(actor) for kind in KINDS.values() if actor in kind.actors}
     return tuple(visibility for visibility in VISIBILITIES if visibility in spoken)
 
 

@@ -129,8 +129,9 @@ class _Check:
             return
         if event.actor not in known.actors:
             self.note(seq, f"a {event.actor} may not say {event.type}")
-        if event.visibility != known.visibility:
-            self.note(seq, f"{event.type} is {known.visibility}, this one is {event.visibility}")
+        heard = known.heard(event.actor)
+        if event.visibility != heard:
+            self.note(seq, f"{event.type} is {heard}, this one is {event.visibility}")
         try:
             data = payload(event)
         except (msgspec.MsgspecError, LedgerError) as error:

@@ -47,24 +47,36 @@ class Struct(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Kind(msgspec.Struct, frozen=True):
-    """What is known of one event type: its struct, who may say it, and who hears it."""
+    """What is known of one event type: its struct, who may say it, and who hears it. closed: actors whose
+    events of this type are privileged, whoever else says it in public."""
 
     type: str
     version: int
     data: "builtins.type[Struct]"
     actors: frozenset[str]
     visibility: Visibility
+    closed: frozenset[str] = frozenset()
+
+    def heard(self, actor: str) -> Visibility:
+        """Who hears it when this actor says it."""
+        return "privileged" if actor in self.closed else self.visibility
 
 
 KINDS: Final[dict[str, Kind]] = {}
 S = TypeVar("S", bound=type[Struct])
 
 
-def kind(type: str, *actors: Actor, version: int = 1, visibility: Visibility = "public") -> Callable[[S], S]:
+def kind(
+    type: str,
+    *actors: Actor,
+    version: int = 1,
+    visibility: Visibility = "public",
+    closed: tuple[Actor, ...] = (),
+) -> Callable[[S], S]:
     """Register a struct as the data of an event type."""
 
     def register(data: S) -> S:
-        KINDS[type] = Kind(type, version, data, frozenset(actors), visibility)
+        KINDS[type] = Kind(type, version, data, frozenset(actors), visibility, frozenset(closed))
         return data
 
     return register
@@ -422,17 +434,23 @@ class EvaluationFinished(Struct, frozen=True):
     seconds: float
 
 
-@kind("model.called", "proposer", "verifier", "governor")
+@kind("model.called", "proposer", "verifier", "governor", closed=("verifier", "governor"))
 class ModelCalled(Struct, frozen=True):
+    """One question to a language model and its answer, or why there was none. The Verifier's and the
+    Governor's are privileged: what they ask carries ground truth."""
+
     role: str
-    model: str
+    model: str  # address, such as openai:NAME@URL
     input_tokens: int
     output_tokens: int
     seconds: float
-    cost: float
+    cost: float  # in the currency of the run's price table
+    purpose: str = ""  # "probe", "program", "reflection", "critique" or "screening"
+    cached_tokens: int = 0  # of the input's, those that the vendor had kept
     prompt: str = ""  # blob
     response: str = ""  # blob
     error: str = ""
+    error_kind: str = ""
 
 
 @kind("deployment.started", "deployer")
@@ -523,7 +541,7 @@ def make(
         cause=cause,
         subject=subject,
         time=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        visibility=known.visibility,
+        visibility=known.heard(actor),
         data=msgspec.Raw(_encoder.encode(data)),
         blobs=blobs,
     )

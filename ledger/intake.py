@@ -77,8 +77,9 @@ def _fault(where: Arrival, event: Event) -> tuple[Code, str] | None:
         return "actor", f"{event.actor} may not say {event.type}; only {', '.join(sorted(kind.actors))} may"
     if event.version != kind.version:
         return "version", f"{event.type} is written in version {kind.version}, not {event.version}"
-    if event.visibility != kind.visibility or event.visibility != where.visibility:
-        return "visibility", f"{event.type} is {kind.visibility}, and its topic must be as well"
+    heard = kind.heard(event.actor)
+    if event.visibility != heard or event.visibility != where.visibility:
+        return "visibility", f"{event.type} is {heard}, and its topic must be as well"
     if event.blobs and not all(map(_BLOB.fullmatch, event.blobs)):
         return "data", "a blob's name is not a SHA-256 in lower-case hexadecimal"
     try:

@@ -9,10 +9,11 @@ from ...ledger import events as ev
 
 @dataclass
 class Turn:
-    """One program of an episode and what came of it."""
+    """One program of an episode and what came of it. pictures: blobs of what it captured, in order."""
 
     proposed: ev.ProgramProposed
     executed: ev.ProgramExecuted | None = None
+    pictures: tuple[str, ...] = ()
     rejected: ev.ProgramRejected | None = None
 
 
@@ -32,7 +33,7 @@ class EpisodeView:
             case "program.proposed":
                 self.turns.append(Turn(ev.payload(event)))
             case "program.executed":
-                self.turns[-1].executed = ev.payload(event)
+                self.turns[-1].executed, self.turns[-1].pictures = ev.payload(event), event.blobs
             case "program.rejected":
                 self.turns[-1].rejected = ev.payload(event)
             case "critique.written":
@@ -89,18 +90,19 @@ class Candidate:
 
 
 class ProposerModel(Protocol):
-    """Answers depend on the arguments alone: the same question gets the same answer, in any process."""
+    """The embedded model's answers depend on the arguments alone: the same question gets the same answer, in
+    any process. A language model's are recorded instead."""
 
     name: str
 
-    def propose(
+    async def propose(
         self, episode: EpisodeView, memory: tuple[ev.Entry, ...], evidence: list[EpisodeView]
     ) -> Proposal:
         """The next program. `evidence`: finished training episodes that may be learned from, in a fixed
         order."""
         ...
 
-    def reflect(
+    async def reflect(
         self,
         request: ev.CandidatesRequested,
         memory: tuple[ev.Entry, ...],

@@ -14,6 +14,7 @@ from rehearsed import Rehearsed
 from small_run import by_subject, config, read
 
 from skill2real.agents import exits, session
+from skill2real.agents.casting import Cast
 from skill2real.agents.config import ROLES, RoleName, RunConfig
 from skill2real.agents.crew import linked
 from skill2real.agents.errors import AgentError, RolloutFailed, RunMismatch
@@ -110,7 +111,9 @@ def train(home: Path, pool: Rehearsed, plan: RunConfig = PLAN, resume: bool = Tr
 
     async def main() -> Trainer:
         async with linked(home, None) as link:
-            return await crew_train(link, plan, tasks, tasks, pool, lambda progress: None, resume=resume)
+            return await crew_train(
+                link, Cast(plan), tasks, tasks, pool, lambda progress: None, resume=resume
+            )
 
     return asyncio.run(main())
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from small_run import Said, by_subject, config, memories, read
 
+from skill2real.agents.casting import Cast
 from skill2real.agents.crew import linked
 from skill2real.agents.pool import local_pool
 from skill2real.agents.session import crew_train, resolve
@@ -30,7 +31,7 @@ async def train_all(home: Path) -> None:
     async with linked(home, None) as link, local_pool(2) as pool:
         for plan in CONTROLS.values():
             tasks, brain_tasks = (resolve(plan.suite, names) for names in (plan.tasks, plan.brain_tasks))
-            await crew_train(link, plan, tasks, brain_tasks, pool, lambda progress: None)
+            await crew_train(link, Cast(plan), tasks, brain_tasks, pool, lambda progress: None)
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ import aiomqtt
 import pytest
 from small_run import Said, by_subject, config, digests, memories, read
 
+from skill2real.agents.casting import Cast
 from skill2real.agents.config import STATES, RunConfig
 from skill2real.agents.crew import Link, linked
 from skill2real.agents.deploy import DeployResult, deploy
@@ -109,7 +110,7 @@ async def training(home: Path, spy: Spy) -> list[EvalResult]:
 
     async with linked(home, None) as link, local_pool(CONFIG.workers) as pool:
         listening = asyncio.create_task(spy.listen(link))
-        await crew_train(link, CONFIG, tasks, brain_tasks, pool, lambda progress: None, afterwards)
+        await crew_train(link, Cast(CONFIG), tasks, brain_tasks, pool, lambda progress: None, afterwards)
         assert not listening.done(), "the spy was thrown out and heard nothing"
         listening.cancel()
         await asyncio.gather(listening, return_exceptions=True)

@@ -1,0 +1,1 @@
+"""Language models in the three roles: what they are told, what they answer, and what of it is recorded."""
