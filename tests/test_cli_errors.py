@@ -22,6 +22,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SKILL2REAL_HOME", str(tmp_path / "runs"))
     monkeypatch.delenv("SKILL2REAL_BROKER_SECRET", raising=False)
     monkeypatch.delenv("SKILL2REAL_BROKER_PASSWORD", raising=False)
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "SKILL2REAL_MODEL_KEYS"):
+        monkeypatch.delenv(name, raising=False)
     write_run(tmp_path / "runs", key=new_key())
     return tmp_path / "runs"
 
@@ -56,6 +58,13 @@ TRAIN = "train --suite libero_90 --task 50"
         ("verify lab --key abc", 2, ("'abc'", "name+keyid+base64")),
         ("verify /etc/hostname", 3, ("bundle",)),
         ("suites libero_91", 2, ("libero_90",)),
+        (f"{TRAIN} --proposer gemini:x", 4, ("openai:NAME@URL", "embedded")),
+        (f"{TRAIN} --verifier gemini:x", 4, ("public", "anthropic:NAME")),
+        (f"{TRAIN} --governor anthropic:x", 4, ("ANTHROPIC_API_KEY", "SKILL2REAL_MODEL_KEYS")),
+        (f"{TRAIN} --proposer openai:x@https://a:b@h/v1", 2, ("name or password",)),
+        (f"{TRAIN} --proposer openai:x@http://127.0.0.1:9/v1 --max-cost 1", 2, ("[prices]",)),
+        (f"{TRAIN} --recorded nope --proposer openai:x", 2, ("'nope'",)),
+        ("costs nope", 2, ("lab",)),
         ("train --suite libero_91 --dry-run", 2, ("libero_90", "skill2real suites")),
         ("train --suite libero_90 --task 900 --dry-run", 2, ("0 to 89",)),
         ("train --suite libero_90 --task x --dry-run", 2, ("12+15",)),

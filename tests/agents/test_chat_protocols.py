@@ -251,8 +251,8 @@ def test_addresses_are_read_and_said_alike(text: str, model: str, url: str) -> N
     ("text", "error"),
     [
         ("gemini:x", MissingError),
-        ("x", MissingError),
-        ("", MissingError),
+        ("x", ConfigError),
+        ("", ConfigError),
         ("openai:", ConfigError),
         ("openai:a b", ConfigError),
         ("openai:x@http://u:p@h/v1", ConfigError),
@@ -270,15 +270,15 @@ def test_what_is_no_address_is_refused(text: str, error: type[AgentError]) -> No
 def test_keys_go_to_the_host_that_they_are_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "own")
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    monkeypatch.delenv("SKILL2REAL_KEYS", raising=False)
+    monkeypatch.delenv("SKILL2REAL_MODEL_KEYS", raising=False)
     assert find_key(parse("openai:x")) == "own"
     assert find_key(parse("openai:x@http://127.0.0.1:9/v1")) == ""
     for other in ("openai:x@https://elsewhere.example/v1", "anthropic:x"):
-        with pytest.raises(MissingError, match="SKILL2REAL_KEYS"):
+        with pytest.raises(MissingError, match="SKILL2REAL_MODEL_KEYS"):
             find_key(parse(other))
     file = tmp_path / "keys.toml"
     file.write_text('[keys]\n"elsewhere.example" = "theirs"\n"127.0.0.1:9" = "local"\n')
-    monkeypatch.setenv("SKILL2REAL_KEYS", str(file))
+    monkeypatch.setenv("SKILL2REAL_MODEL_KEYS", str(file))
     file.chmod(0o644)
     with pytest.raises(ConfigError, match="chmod 600"):
         find_key(parse("openai:x@https://elsewhere.example/v1"))

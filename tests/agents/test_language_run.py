@@ -53,10 +53,10 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Any:
         keys = home / "keys.toml"
         keys.write_text(f'[keys]\n"{server.url.removeprefix("http://").removesuffix("/v1")}" = "{KEY}"\n')
         keys.chmod(0o600)
-        patch.setenv("SKILL2REAL_KEYS", str(keys))
+        patch.setenv("SKILL2REAL_MODEL_KEYS", str(keys))
         config = plan(server, "spoken")
         asyncio.run(train(config, home, None, resume=False))
-    patch.delenv("SKILL2REAL_KEYS")
+    patch.delenv("SKILL2REAL_MODEL_KEYS")
     yield home, config, server.requests, signer
     patch.undo()
 

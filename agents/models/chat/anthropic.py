@@ -1,166 +1,111 @@
 """Anthropic's Messages.
 
-Structure is asked for by `output_config.format`, not by a forced tool: it goes together with thinking, whose
-extent `output_config.effort` sets. `cache_control` ends a kept prefix after each block of the system prompt
-and after the last message, so that an episode's next turn pays for what is new. What a model does not know
-is left out once it was refused.
+Structure is asked for by `output_config.format`, not by a forced tool, which cannot go together with thinking.
+Thinking is `adaptive`, its extent `output_config.effort`, since newer models refuse budgets of tokens.
+`cache_control` ends a kept prefix after each block of the system prompt and after the last message, so that
+an episode's next turn pays for what is new. What a model does not know of these is left out once it was
+refused.
 """
 
 import base64
-from typing import Any
+from collections.abc import Container
+from typing import Any, ClassVar, Literal
 
-from .address import Address
-from .base import Message, Picture, Question, Reply, Text
-from .complete import Whole
-from .http import Answer, Connection
-from .optional import Optional
-from .reading import CHARACTERS_A_TOKEN, as_dict, as_text, count, fault, in_words, json_object
-from .stream import events
+from .base import Message, Picture, Question, Text
+from .client import Client
+from .heard import Heard
+from .optional import Fields
+from .reading import as_dict, as_text, count
 
 VERSION = "2023-06-01"
 BREAKS = 4  # places where a kept prefix may end, at most
-FIELDS = (
-    ("effort", ("output_config",)),
-    ("cache_control", ("caching",)),
-    ("format", ("output_config", "json_schema", "structured output")),
-)
 
 
-class Anthropic:
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._known = Optional(FIELDS)
+class Anthropic(Client):
+    path = "messages"
+    structure = "format"
+    optional: ClassVar[Fields] = (
+        ("thinking", ("thinking", "adaptive")),
+        ("cache_control", ("cache_control", "caching")),
+        ("format", ("output_config.format", "json_schema", "structured output")),
+        ("effort", ("effort", "output_config")),
+        ("format", ("output_config",)),
+    )
 
-    @property
-    def address(self) -> Address:
-        return self._connection.address
-
-    async def close(self) -> None:
-        await self._connection.close()
-
-    async def ask(self, question: Question) -> Reply:
-        """Raises ChatError. Where reading a stream ends before the server has counted, tokens are estimated
-        from the length of the text."""
-        return await self._connection.ask(
-            "messages",
-            lambda: self._body(question),
-            lambda answer: self._read(answer, question),
-            self._known.refuse,
-        )
-
-    def _body(self, question: Question) -> dict[str, Any]:
-        system = [{"type": "text", "text": text} for text in question.system if text]
+    def body(self, question: Question, left_out: Container[str]) -> dict[str, Any]:
+        system = [{"type": "text", "text": text} for text in question.system if text.strip()]
         messages = [_message(message) for message in question.messages]
+        output: dict[str, Any] = {"effort": question.effort} if question.effort != "none" else {}
+        if question.schema is not None:
+            output["format"] = {"type": "json_schema", "schema": question.schema}
         body: dict[str, Any] = {
             "model": self.address.model,
             "max_tokens": question.max_tokens,
             "stream": True,
             "messages": messages,
+            "system": system,
+            "output_config": {name: value for name, value in output.items() if name not in left_out},
         }
-        if system:
-            body["system"] = system
-        output: dict[str, Any] = {}
-        if question.effort != "none" and "effort" in self._known:
-            output["effort"] = question.effort
-        if question.schema is not None and "format" in self._known:
-            output["format"] = {"type": "json_schema", "schema": question.schema}
-        elif question.schema is not None:
-            messages[-1]["content"].append({"type": "text", "text": in_words(question.schema)})
-        if output:
-            body["output_config"] = output
-        if "cache_control" in self._known:
+        if question.effort != "none" and "thinking" not in left_out:
+            body["thinking"] = {"type": "adaptive"}
+        if "cache_control" not in left_out:
             for block in [*system[: BREAKS - 1], messages[-1]["content"][-1]]:
                 block["cache_control"] = {"type": "ephemeral"}
-        return body
+        return {name: value for name, value in body.items() if value not in ([], {})}
 
-    async def _read(self, answer: Answer, question: Question) -> Reply:
-        heard = _Heard(question, self._connection)
-        if answer.type == "text/event-stream":
-            async for data in events(answer.chunks):
-                if heard.take(json_object(data, self._connection)):
-                    break
-            else:
-                raise self._connection.error("broken", "broke off its answer in the middle")
-        elif answer.type == "application/json":
-            heard.whole(json_object(await answer.text(), self._connection))
-        else:
-            what = (
-                f"answered with {answer.type or 'no content type'} instead of JSON; is it a model's server?"
-            )
-            raise self._connection.error("content_type", what)
-        return heard.reply()
+    def heard(self, question: Question) -> Heard:
+        return _Heard(question)
 
 
-class _Heard:
-    """What an answer amounts to, event by event."""
-
-    def __init__(self, question: Question, connection: Connection) -> None:
-        self._connection = connection
-        self._whole = Whole() if question.schema is not None else None
-        self._text: list[str] = []
-        self._usage: dict[str, Any] = {}
-        self._model = self._stop = ""
+class _Heard(Heard):
+    finish: ClassVar[dict[str, Literal["length", "refused"]]] = {
+        "max_tokens": "length",
+        "model_context_window_exceeded": "length",
+        "refusal": "refused",
+    }
 
     def take(self, said: dict[str, Any]) -> bool:
-        """Takes in one event; whether the answer has ended, or the model adds to what was asked for."""
         match said.get("type"):
-            case "error":
-                raise self._connection.error("server", f"broke off: {fault(said, self._connection)}")
             case "message_start":
-                message = as_dict(said.get("message"))
-                self._model = as_text(message.get("model"))
-                self._usage |= as_dict(message.get("usage"))
+                self._begin(as_dict(said.get("message")))
             case "content_block_start":
-                return self._add(as_text(as_dict(said.get("content_block")).get("text")))
+                return self._block(as_dict(said.get("content_block")))
             case "content_block_delta":
-                return self._add(as_text(as_dict(said.get("delta")).get("text")))
+                return self._block(as_dict(said.get("delta")))
             case "message_delta":
-                self._stop = as_text(as_dict(said.get("delta")).get("stop_reason")) or self._stop
-                self._usage |= as_dict(said.get("usage"))
+                self._end(as_dict(said.get("delta")), said)
             case "message_stop":
                 return True
+            case "message":  # not streamed
+                self._begin(said)
+                self._end(said, said)
+                for block in said["content"] if isinstance(said.get("content"), list) else []:
+                    self._block(as_dict(block))
         return False
 
-    def whole(self, said: dict[str, Any]) -> None:
-        """Takes in an answer that was not streamed."""
-        if said.get("type") == "error":
-            raise self._connection.error("server", f"broke off: {fault(said, self._connection)}")
-        content = said.get("content")
-        for block in content if isinstance(content, list) else []:
-            self._text.append(as_text(as_dict(block).get("text")))
-        self._model, self._stop = as_text(said.get("model")), as_text(said.get("stop_reason"))
-        self._usage = as_dict(said.get("usage"))
+    def tokens(self) -> tuple[int, int, int]:
+        kept = count(self.usage.get("cache_read_input_tokens"))
+        new = count(self.usage.get("input_tokens")) + count(self.usage.get("cache_creation_input_tokens"))
+        return new + kept, count(self.usage.get("output_tokens")), kept
 
-    def _add(self, piece: str) -> bool:
-        over = self._whole is not None and self._whole.done and bool(piece.strip())
-        self._text.append(self._whole.take(piece) if self._whole else piece)
-        return over
+    def _begin(self, message: dict[str, Any]) -> None:
+        self.model = as_text(message.get("model"))
+        self.usage = as_dict(message.get("usage"))
 
-    def reply(self) -> Reply:
-        text = "".join(self._text)
-        if self._stop != "refusal" and not text.strip():
-            raise self._connection.error("empty", "gave an empty answer")
-        cached = count(self._usage.get("cache_read_input_tokens"))
-        fresh = count(self._usage.get("input_tokens")) + count(self._usage.get("cache_creation_input_tokens"))
-        written = count(self._usage.get("output_tokens"))
-        return Reply(
-            text=text,
-            model=self._model or self._connection.address.model,
-            input_tokens=fresh + cached,
-            output_tokens=max(written, len(text) // CHARACTERS_A_TOKEN) if not self._stop else written,
-            cached_tokens=cached,
-            finish=(
-                "refused"
-                if self._stop == "refusal"
-                else "length"
-                if self._stop in ("max_tokens", "model_context_window_exceeded")
-                else "end"
-            ),
-        )
+    def _end(self, delta: dict[str, Any], said: dict[str, Any]) -> None:
+        self.stop = as_text(delta.get("stop_reason")) or self.stop
+        told = as_dict(said.get("usage"))
+        self.usage = self.usage | {name: value for name, value in told.items() if value is not None}
+
+    def _block(self, block: dict[str, Any]) -> bool:
+        self.thought += len(as_text(block.get("thinking")))
+        return self.add(as_text(block.get("text")))
 
 
 def _message(message: Message) -> dict[str, Any]:
-    return {"role": message.role, "content": [_part(part) for part in message.content]}
+    # Blank texts are refused by the server.
+    parts = [part for part in message.content if not isinstance(part, Text) or part.text.strip()]
+    return {"role": message.role, "content": [_part(part) for part in parts or [Text("(nothing)")]]}
 
 
 def _part(part: Text | Picture) -> dict[str, Any]:

@@ -10,7 +10,8 @@ ErrorKind = Literal[
     "broken", "too_large", "content_type", "empty",
 ]  # fmt: skip
 LONGEST = 200  # characters of the server's own words
-_SECRET = re.compile(r"\b(?:sk|pk|key|token|bearer)[-_ ][\w.-]{6,}|\b[\w-]{32,}\b", re.IGNORECASE)
+_MARK = "[…]"
+_SECRET = re.compile(r"\b(?:sk|pk|key|token|bearer)[-_ ][\w.-]{6,}|[\w-]{32,}", re.IGNORECASE)
 
 
 class ChatError(AgentError):
@@ -23,7 +24,7 @@ class ChatError(AgentError):
 
 def excerpt(said: str, key: str = "") -> str:
     """A server's own words on one line, without the key that it may have echoed, or anything like one."""
-    plain = said.replace(key, "[key]") if key else said
-    line = " ".join(_SECRET.sub("[…]", plain).split())
+    plain = said.replace(key, _MARK) if key else said
+    line = " ".join(_SECRET.sub(_MARK, plain[: 20 * LONGEST]).split())
     line = "".join(c for c in line if c.isprintable())
     return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"

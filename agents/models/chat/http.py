@@ -1,28 +1,28 @@
 """One request to a model's server: time limits, retries with back-off, a limit on the answer's size."""
 
 import asyncio
-import email.utils
-import random
-import time
+import json
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import httpx
 
+from ...errors import MissingError
 from .address import Address
 from .errors import ChatError, ErrorKind, excerpt
+from .reading import own_words
+from .refusal import asked_wait, kind_of, may_pass
+from .refusal import back_off as _back_off
 
 T = TypeVar("T")
-AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
-LARGEST = 10_000_000  # bytes of an answer
-LONGEST_WAIT = 60.0  # seconds between two tries, whatever the server asks for
+LARGEST = 10_000_000  # bytes of an answer, unpacked
+SECRET = 8  # characters from which on a key is one that a text would not hold by chance
 _PASSING = frozenset({"unreachable", "timeout", "rate_limited", "server", "broken"})
-_NOT = ("not support", "unsupported", "not a multi", "only text", "does not", "no endpoints", "cannot")
-_KINDS: dict[int, ErrorKind] = {
-    401: "refused_key", 403: "refused_key", 408: "timeout", 413: "too_long", 429: "rate_limited",
-}  # fmt: skip
+
+for _name in ("httpx", "httpcore"):  # they log what servers say, with a key in it that one of them may echo
+    logging.getLogger(_name).setLevel(logging.WARNING)
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,6 @@ class Limits:
 
 
 NORMAL = Limits()
-
-
-class Again(Exception):
-    """The same question is to be asked in another form, at once."""
 
 
 @dataclass
@@ -58,7 +54,10 @@ class Answer:
 
 @dataclass
 class Connection:
-    """A server of one model. The key is a header of the request and stands nowhere else."""
+    """A server of one model. The key is a header of each request and stands nowhere else.
+
+    Raises MissingError where the environment names a proxy or certificates that cannot be used.
+    """
 
     address: Address
     headers: dict[str, str] = field(repr=False)
@@ -67,11 +66,20 @@ class Connection:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     def __post_init__(self) -> None:
-        limits = self.limits
-        # A proxy that the environment names is used: on many networks there is no other way out.
-        self._client = httpx.AsyncClient(
-            timeout=httpx.Timeout(limits.idle, connect=limits.connect), follow_redirects=False
-        )
+        try:
+            self._client = httpx.AsyncClient(
+                timeout=httpx.Timeout(self.limits.idle, connect=self.limits.connect),
+                follow_redirects=False,  # a key is for one host
+                headers={"accept-encoding": "identity"},  # packing holds back the pieces of a stream
+                # A proxy that the environment names is used, since many networks have no other way out; but
+                # none can reach a server of this machine.
+                trust_env=not self.address.is_local,
+            )
+        except (ImportError, OSError, ValueError, httpx.InvalidURL):
+            raise MissingError(
+                "the proxy or the certificates that the environment names cannot be used; see HTTPS_PROXY, "
+                "ALL_PROXY (of kind http or https), SSL_CERT_FILE and SSL_CERT_DIR"
+            ) from None
 
     async def close(self) -> None:
         await self._client.aclose()
@@ -85,65 +93,57 @@ class Connection:
     ) -> T:
         """Post the body and read the answer, again where that may help. Raises ChatError.
 
-        mend: given the words of a refusal, whether the next body leaves out what was refused.
+        mend: given the words of a refusal, whether the next body leaves out what was refused; it says so a
+        limited number of times.
         """
-        deadline = time.monotonic() + self.limits.total
+        now = asyncio.get_running_loop().time
+        deadline = now() + self.limits.total
         attempt = 0
         while True:
             try:
-                async with asyncio.timeout_at(
-                    asyncio.get_running_loop().time() + deadline - time.monotonic()
-                ):
+                async with asyncio.timeout_at(deadline):
                     return await self._once(path, body(), read, mend)
-            except Again:
+            except _Again:
                 continue
             except TimeoutError:
-                raise self.error("timeout", f"gave no answer within {self.limits.total:.0f} s") from None
+                raise self.error("timeout", f"gave no answer within {self.limits.total:g} s") from None
             except _Passing as passing:
                 attempt += 1
                 wait = passing.wait if passing.wait is not None else _back_off(attempt)
-                if attempt >= self.limits.attempts or time.monotonic() + wait > deadline:
+                if attempt >= self.limits.attempts or now() + wait > deadline:
                     raise passing.error from None
                 await self.sleep(wait)
 
     async def _once(
-        self,
-        path: str,
-        body: Any,
-        read: Callable[[Answer], Awaitable[T]],
-        mend: Callable[[str], bool],
+        self, path: str, body: Any, read: Callable[[Answer], Awaitable[T]], mend: Callable[[str], bool]
     ) -> T:
         try:
-            async with self._post(path, body) as response:
-                answer = Answer(
-                    response.status_code,
-                    response.headers.get("content-type", "").partition(";")[0].strip().lower(),
-                    self._bounded(response),
-                )
-                if response.status_code != 200:
-                    await self._refused(response, answer, mend)
+            async with self._client.stream(
+                "POST",
+                f"{self.address.url}/{path}",
+                content=json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"),
+                headers={"content-type": "application/json", **self.headers},
+            ) as response:
+                kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+                answer = Answer(response.status_code, kind, self._bounded(response))
+                if answer.status != 200:
+                    await self._refused(answer, response.headers.get("retry-after", ""), mend)
                 return await read(answer)
-        except httpx.ConnectError as error:
-            raise _Passing(self.error("unreachable", f"cannot be reached ({_words(error)})")) from None
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
+            raise _Passing(self.error("unreachable", f"cannot be reached ({self._words(error)})")) from None
         except httpx.TimeoutException:
-            what = f"sent nothing for {self.limits.idle:.0f} s"
-            raise _Passing(self.error("timeout", what)) from None
+            raise _Passing(self.error("timeout", f"sent nothing for {self.limits.idle:g} s")) from None
         except httpx.DecodingError:
-            raise self.error("broken", "sent a compressed answer that cannot be read") from None
+            raise self.error("broken", "sent a packed answer that cannot be unpacked") from None
+        except httpx.InvalidURL:
+            raise self.error("unreachable", "cannot be reached: there can be no such host") from None
         except (httpx.TransportError, httpx.StreamError) as error:
-            raise _Passing(
-                self.error("broken", f"closed the connection in mid-answer ({_words(error)})")
-            ) from None
+            what = f"closed the connection, or does not speak HTTP ({self._words(error)})"
+            raise _Passing(self.error("broken", what)) from None
         except ChatError as error:
             if error.kind in _PASSING:
                 raise _Passing(error) from None
             raise
-
-    @asynccontextmanager
-    async def _post(self, path: str, body: Any) -> AsyncIterator[httpx.Response]:
-        url = f"{self.address.url}/{path}"
-        async with self._client.stream("POST", url, json=body, headers=self.headers) as response:
-            yield response
 
     async def _bounded(self, response: httpx.Response) -> AsyncIterator[bytes]:
         size = 0
@@ -153,26 +153,35 @@ class Connection:
                 raise self.error("too_large", f"sent more than {LARGEST // 1_000_000} MB")
             yield chunk
 
-    async def _refused(self, response: httpx.Response, answer: Answer, mend: Callable[[str], bool]) -> None:
+    async def _refused(self, answer: Answer, retry_after: str, mend: Callable[[str], bool]) -> None:
         """Raises what a status other than 200 means."""
-        status, whole = response.status_code, await answer.text()
-        if status in (400, 422) and mend(whole):
-            raise Again
-        said = excerpt(whole, self.key)
-        kind: ErrorKind = _KINDS.get(status, "server" if status >= 500 else "bad_request")
-        words = said.lower()
-        if status in (400, 404, 415, 422, 500) and _about_pictures(words):
-            kind = "no_vision"
-        elif status == 400 and any(w in words for w in ("context length", "too long", "maximum context")):
-            kind = "too_long"
-        error = self.error(kind, f"answered {status}{': ' + said if said else ''}")
-        if status in AGAIN and kind != "no_vision":
-            raise _Passing(error, _asked_wait(response.headers.get("retry-after", "")))
+        said = self.hide(await answer.text())
+        if answer.status in (400, 422) and mend(said):
+            raise _Again
+        kind = kind_of(answer.status, said)
+        words = excerpt(own_words(said))
+        if 300 <= answer.status < 400:
+            words = "it sends requests elsewhere; give the URL where it does not"
+        error = self.error(kind, f"answered {answer.status}{': ' if words else ''}{words}")
+        if may_pass(answer.status, kind):
+            raise _Passing(error, asked_wait(retry_after))
         raise error
 
     def error(self, kind: ErrorKind, what: str) -> ChatError:
         """An error of this server, as a sentence."""
         return ChatError(kind, f"{self.address} {what}")
+
+    def hide(self, said: str) -> str:
+        """A text of the server's without the key, which it may echo."""
+        return said.replace(self.key, "[…]") if len(self.key) >= SECRET else said
+
+    def _words(self, error: Exception) -> str:
+        name = type(error).__name__
+        return name if isinstance(error, httpx.LocalProtocolError) else excerpt(str(error), self.key) or name
+
+
+class _Again(Exception):
+    """The same question is to be asked in another form, at once."""
 
 
 class _Passing(Exception):
@@ -181,30 +190,3 @@ class _Passing(Exception):
     def __init__(self, error: ChatError, wait: float | None = None) -> None:
         super().__init__(str(error))
         self.error, self.wait = error, wait
-
-
-def _about_pictures(words: str) -> bool:
-    """Whether a refusal says that the model takes no pictures."""
-    subject = any(w in words for w in ("image", "vision", "multimodal", "multi-modal", "mmproj"))
-    return subject and any(sign in words for sign in _NOT)
-
-
-def _asked_wait(value: str) -> float | None:
-    """Seconds that a Retry-After header asks for, as a number or a date; None without one."""
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            seconds = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
-        except ValueError:
-            return None
-    return min(LONGEST_WAIT, max(0.0, seconds)) if seconds == seconds else None
-
-
-def _back_off(attempt: int) -> float:
-    """Seconds to wait: at most 1, 2, 4, …, by chance, so that many callers do not come back together."""
-    return random.uniform(0.0, min(LONGEST_WAIT, 2.0 ** (attempt - 1)))
-
-
-def _words(error: Exception) -> str:
-    return excerpt(str(error)) or type(error).__name__

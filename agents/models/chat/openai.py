@@ -1,152 +1,77 @@
 """Chat completions as OpenAI defined them, and as vLLM, llama.cpp, Ollama, OpenRouter and others speak them.
 
-Answers are streamed: a long one then trips no time limit on the way, and a model that goes on after the
-object that was asked for is cut short. Servers differ in what they know: a field that one refuses by name is
-left out from then on, the schema last of all, since words alone ask for JSON then.
+Structure is asked for by `response_format` with a strict JSON schema, and in words where a server does not
+know that; thinking by `reasoning_effort`. These servers keep prefixes of prompts by themselves, so nothing
+marks them; the blocks of the system prompt only stand in the right order.
 """
 
 import base64
-from typing import Any
+from collections.abc import Container
+from typing import Any, ClassVar, Literal
 
-from .address import Address
-from .base import Message, Picture, Question, Reply, Text
-from .complete import Whole
-from .http import Answer, Connection
-from .optional import Optional
-from .reading import CHARACTERS_A_TOKEN, as_dict, as_text, count, fault, in_words, json_object
-from .stream import events
-
-FIELDS = (
-    ("reasoning_effort", ("reasoning effort",)),
-    ("stream_options", ("include_usage",)),
-    ("max_completion_tokens", ("max_tokens",)),
-    ("response_format", ("json_schema", "structured output", "grammar")),
-)
+from .base import Message, Picture, Question, Text
+from .client import Client
+from .heard import Heard
+from .optional import Fields
+from .reading import as_dict, as_text, count, first
 
 
-class OpenAI:
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._known = Optional(FIELDS)
+class OpenAI(Client):
+    path = "chat/completions"
+    structure = "response_format"
+    optional: ClassVar[Fields] = (
+        ("reasoning_effort", ("reasoning_effort", "reasoning effort")),
+        ("stream_options", ("stream_options", "include_usage")),
+        ("max_completion_tokens", ("max_completion_tokens", "max_tokens")),
+        ("response_format", ("response_format", "json_schema", "structured output", "grammar")),
+    )
 
-    @property
-    def address(self) -> Address:
-        return self._connection.address
-
-    async def close(self) -> None:
-        await self._connection.close()
-
-    async def ask(self, question: Question) -> Reply:
-        """Raises ChatError. Where reading a stream ends before the server has counted, tokens are estimated
-        from the length of the texts."""
-        return await self._connection.ask(
-            "chat/completions",
-            lambda: self._body(question),
-            lambda answer: self._read(answer, question),
-            self._known.refuse,
-        )
-
-    def _body(self, question: Question) -> dict[str, Any]:
+    def body(self, question: Question, left_out: Container[str]) -> dict[str, Any]:
         system = "\n\n".join(question.system)
+        messages = [_message(message) for message in question.messages]
+        limit = "max_tokens" if "max_completion_tokens" in left_out else "max_completion_tokens"
         body: dict[str, Any] = {
             "model": self.address.model,
-            "messages": [
-                *([{"role": "system", "content": system}] if system else []),
-                *map(_message, question.messages),
-            ],
+            "messages": [{"role": "system", "content": system}, *messages] if system else messages,
             "stream": True,
+            "stream_options": {"include_usage": True},
+            "reasoning_effort": question.effort,
+            limit: question.max_tokens,
         }
-        if "max_completion_tokens" in self._known:
-            body["max_completion_tokens"] = question.max_tokens
-        else:
-            body["max_tokens"] = question.max_tokens
-        if "stream_options" in self._known:
-            body["stream_options"] = {"include_usage": True}
-        if "reasoning_effort" in self._known:
-            body["reasoning_effort"] = question.effort
-        if question.schema is not None and "response_format" in self._known:
+        if question.schema is not None:
             form = {"name": question.name, "strict": True, "schema": question.schema}
             body["response_format"] = {"type": "json_schema", "json_schema": form}
-        elif question.schema is not None:
-            body["messages"].append({"role": "user", "content": in_words(question.schema)})
-        return body
+        return {name: value for name, value in body.items() if name not in left_out}
 
-    async def _read(self, answer: Answer, question: Question) -> Reply:
-        heard = _Heard(question, self._connection)
-        if answer.type == "text/event-stream":
-            async for data in events(answer.chunks):
-                if data == "[DONE]" or heard.take(json_object(data, self._connection)):
-                    break
-            else:
-                heard.check_end()
-        elif answer.type == "application/json":
-            heard.take(json_object(await answer.text(), self._connection))
-        else:
-            what = (
-                f"answered with {answer.type or 'no content type'} instead of JSON; is it a model's server?"
-            )
-            raise self._connection.error("content_type", what)
-        return heard.reply()
+    def heard(self, question: Question) -> Heard:
+        return _Heard(question)
 
 
-class _Heard:
-    """What an answer amounts to, piece by piece."""
-
-    def __init__(self, question: Question, connection: Connection) -> None:
-        self._question, self._connection = question, connection
-        self._whole = Whole() if question.schema is not None else None
-        self._text: list[str] = []
-        self._usage: dict[str, Any] = {}
-        self._model, self._finish, self._refusal = "", "", ""
+class _Heard(Heard):
+    finish: ClassVar[dict[str, Literal["length", "refused"]]] = {
+        "length": "length",
+        "content_filter": "refused",
+    }
 
     def take(self, said: dict[str, Any]) -> bool:
-        """Takes in one object; whether the model has begun to add to what was asked for."""
-        if said.get("error"):
-            raise self._connection.error("server", f"broke off: {fault(said, self._connection)}")
-        self._model = as_text(said.get("model")) or self._model
-        usage = said.get("usage")
-        self._usage = usage if isinstance(usage, dict) else self._usage
-        choices = said.get("choices")
-        if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-            return False
-        part = as_dict(choices[0].get("message") or choices[0].get("delta"))
-        piece = as_text(part.get("content"))
-        over = self._whole is not None and self._whole.done and bool(piece.strip())
-        self._text.append(self._whole.take(piece) if self._whole else piece)
-        self._refusal += as_text(part.get("refusal"))
-        self._finish = as_text(choices[0].get("finish_reason")) or self._finish
-        return over
+        self.model = as_text(said.get("model")) or self.model
+        self.usage = as_dict(said.get("usage")) or self.usage
+        choice = first(said.get("choices"))
+        part = as_dict(choice.get("delta") or choice.get("message"))
+        self.thought += len(as_text(part.get("reasoning_content") or part.get("reasoning")))
+        self.refusal += as_text(part.get("refusal"))
+        self.stop = as_text(choice.get("finish_reason")) or self.stop
+        return self.add(as_text(part.get("content")))
 
-    def check_end(self) -> None:
-        """For a stream that ended by itself. Raises ChatError where it had not come to an end."""
-        if not self._finish:
-            raise self._connection.error("broken", "broke off its answer in the middle")
-
-    def reply(self) -> Reply:
-        text = "".join(self._text)
-        if self._refusal or self._finish == "content_filter":
-            text, finish = self._refusal or text, "refused"
-        elif not text.strip():
-            raise self._connection.error("empty", "gave an empty answer")
-        else:
-            finish = "length" if self._finish == "length" else "end"
-        details = as_dict(self._usage.get("prompt_tokens_details"))
-        texts = [p.text for m in self._question.messages for p in m.content if isinstance(p, Text)]
-        asked = sum(map(len, (*self._question.system, *texts)))
-        return Reply(
-            text=text,
-            model=self._model or self._connection.address.model,
-            input_tokens=count(self._usage.get("prompt_tokens"), asked // CHARACTERS_A_TOKEN),
-            output_tokens=count(self._usage.get("completion_tokens"), len(text) // CHARACTERS_A_TOKEN),
-            cached_tokens=count(details.get("cached_tokens")),
-            finish=finish,  # type: ignore[arg-type]
-        )
+    def tokens(self) -> tuple[int, int, int]:
+        kept = as_dict(self.usage.get("prompt_tokens_details")).get("cached_tokens")
+        return count(self.usage.get("prompt_tokens")), count(self.usage.get("completion_tokens")), count(kept)
 
 
 def _message(message: Message) -> dict[str, Any]:
-    if all(isinstance(part, Text) for part in message.content):  # not every server takes a list of texts
-        text = "\n\n".join(part.text for part in message.content if isinstance(part, Text))
-        return {"role": message.role, "content": text}
+    texts = [part.text for part in message.content if isinstance(part, Text)]
+    if len(texts) == len(message.content):  # not every server takes a list of texts
+        return {"role": message.role, "content": "\n\n".join(texts)}
     return {"role": message.role, "content": [_part(part) for part in message.content]}
 
 

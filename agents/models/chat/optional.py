@@ -1,22 +1,18 @@
-"""Fields that not every server of a protocol knows: left out once a server has refused them."""
+"""Fields that not every server of a protocol knows, found in the words by which a server refuses them."""
 
-from collections.abc import Iterable
+from collections.abc import Container
+
+Fields = tuple[tuple[str, tuple[str, ...]], ...]
 
 
-class Optional:
-    """names: from the first to be doubted to the last, each with the words by which a refusal may mean it."""
+def refused(said: str, fields: Fields, left_out: Container[str]) -> str | None:
+    """The first field, of those that were sent, that a refusal names.
 
-    def __init__(self, names: Iterable[tuple[str, tuple[str, ...]]]) -> None:
-        self._left = dict(names)
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._left
-
-    def refuse(self, said: str) -> bool:
-        """Leaves out the first field that the words name; False where they name none that is left."""
-        words = said.lower()
-        for name, signs in self._left.items():
-            if any(sign in words for sign in (name, *signs)):
-                del self._left[name]
-                return True
-        return False
+    fields: each with the words that mean it, those first that name one field only; a field may stand there
+    twice.
+    """
+    words = said.lower()
+    for name, signs in fields:
+        if name not in left_out and any(sign in words for sign in signs):
+            return name
+    return None

@@ -3,21 +3,7 @@
 import json
 from typing import Any
 
-from .errors import excerpt
-from .http import Connection
-
-CHARACTERS_A_TOKEN = 4  # where a server does not say how many tokens there were
-
-
-def json_object(data: str, connection: Connection) -> dict[str, Any]:
-    """Raises ChatError for anything but a JSON object."""
-    try:
-        said = json.loads(data)
-    except (ValueError, RecursionError):
-        raise connection.error("broken", "sent JSON that cannot be read") from None
-    if not isinstance(said, dict):
-        raise connection.error("broken", "sent JSON that is no object")
-    return said
+MOST = 10**9  # tokens that one call can have had
 
 
 def as_dict(value: Any) -> dict[str, Any]:
@@ -25,18 +11,34 @@ def as_dict(value: Any) -> dict[str, Any]:
 
 
 def as_text(value: Any) -> str:
+    """A text, or those of a list of parts."""
+    if isinstance(value, list):
+        return "".join(as_text(as_dict(part).get("text")) for part in value)
     return value if isinstance(value, str) else ""
 
 
-def count(value: Any, otherwise: int = 0) -> int:
-    """A number of tokens, as far as it is one."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else otherwise
+def first(value: Any) -> dict[str, Any]:
+    """The first of a list of objects, or an empty one."""
+    return as_dict(value[0]) if isinstance(value, list) and value else {}
 
 
-def fault(said: dict[str, Any], connection: Connection) -> str:
-    """A server's own words about what went wrong."""
-    error = said.get("error", said)
-    return excerpt(str(error.get("message", error) if isinstance(error, dict) else error), connection.key)
+def count(value: Any) -> int:
+    """A number of tokens; 0 for what is none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST else 0
+
+
+def whole(text: str) -> str:
+    """The text as it can be stored: JSON may hold halves of characters, which no file takes."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def own_words(said: str) -> str:
+    """What a server says went wrong, out of the JSON that it may have put it in."""
+    try:
+        error = as_dict(json.loads(said)).get("error", "")
+    except (ValueError, RecursionError):
+        return said
+    return as_text(as_dict(error).get("message")) or as_text(error) or said
 
 
 def in_words(schema: dict[str, Any]) -> str:
