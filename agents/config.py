@@ -50,6 +50,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     proposer: str = "embedded"
     verifier: str = "full"  # "public", "shuffled" and "none" are controls
     governor: str = "embedded"  # "none": what passes the screens is accepted, as a control
+    pixels: Annotated[int, msgspec.Meta(ge=128, le=2048)] = 256  # width and height of pictures
     effort: Effort = "medium"  # how long language models are to think
     prices: dict[str, tuple[float, float]] = {}  # by address or name: of a million tokens in, and out
     max_cost: Amount = 0.0  # by those prices; 0: no limit
@@ -139,7 +140,7 @@ def command_of(config: RunConfig) -> str:
     standard = RunConfig(suite=config.suite)
     for field in msgspec.structs.fields(RunConfig):
         value = getattr(config, field.name)
-        if field.name in ("suite", "states", "workers") or value == getattr(standard, field.name):
+        if field.name in ("suite", "states", "workers", "prices") or value == getattr(standard, field.name):
             continue
         flag = "--" + {"tasks": "task", "brain_tasks": "brain-task"}.get(
             field.name, field.name.replace("_", "-")

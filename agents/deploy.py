@@ -111,6 +111,7 @@ async def deploy(
         seats(link, run, "proposer", "runner", "deployer") as buses,
     ):
         deployer = Deployer(buses[2], run)
+        deployer.pixels = models.pixels
         blobs = link.blobs(run)
         roles = [
             Proposer(buses[0], run, speaking.proposer(buses[0], blobs), base=source.verified.entries),

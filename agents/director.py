@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import anyio
 
+from ..backends.sim.rollout import PIXELS
 from ..ledger import events as ev
 from ..ledger.bus import Bus
 from ..ledger.events import Event, Purpose
@@ -88,6 +89,7 @@ class Director(Role):
     ) -> None:
         super().__init__(bus, run)
         self._spending = Spending(limit)
+        self.pixels = PIXELS  # of the pictures in the episodes that are started
         self.progress = progress
         self._judged = judged
         self._abreast = abreast
@@ -196,6 +198,7 @@ class Director(Role):
                     batch=job.batch,
                     attempt=self._attempts.get(job.id, 0) + 1,
                     turns=TURNS,
+                    pixels=self.pixels,
                 )
                 self._pace.began()
                 await self.say("episode.started", started, subject=job.id)

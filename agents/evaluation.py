@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from ..backends.api import API_HASH
 from ..backends.sim import suites
+from ..backends.sim.rollout import PIXELS
 from ..ledger import events as ev
 from ..ledger.bus import Bus
 from ..ledger.events import Event, Layer
@@ -208,6 +209,8 @@ async def evaluate(
     }
     if plan.models.language():
         config |= {"proposer": plan.models.proposer, "effort": plan.models.effort}
+    if plan.models.pixels != PIXELS:
+        config["pixels"] = plan.models.pixels
     results: list[EvalResult] = []
     async with (
         cast(plan.models, home, ("proposer",)) as models,
@@ -217,6 +220,7 @@ async def evaluate(
     ):
         abreast = max(workers, ABREAST) if models.chats else workers
         evaluator = Evaluator(buses[2], run, abreast, progress, limit_of(plan.models))
+        evaluator.pixels = plan.models.pixels
         blobs = link.blobs(run)
         roles = [
             Proposer(buses[0], run, models.proposer(buses[0], blobs), base=source.verified.entries),

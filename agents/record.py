@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from ..backends.api import API_HASH
+from ..backends.sim.rollout import PIXELS
 from ..ledger.errors import LedgerError
 from ..ledger.reader import Reader
 from ..replay.state import LEDGER
@@ -91,6 +92,8 @@ def eval_command(plan: EvalPlan) -> str:
         words += ["--arm", arm]
     if plan.models.language():
         words += ["--proposer", plan.models.proposer, "--effort", plan.models.effort]
+    if plan.models.pixels != PIXELS:
+        words += ["--pixels", str(plan.models.pixels)]
     if plan.rename is not None:
         words.append("--rename" if plan.rename else "--no-rename")
     return " ".join(words)

@@ -98,7 +98,10 @@ class Runner(Role):
         last = proposed.last or proposed.turn + 1 >= episode.started.turns
         if episode.waiting is None and not last:
             return
-        rollout = Rollout(task.suite, task.parts, episode.started.state, episode.sources, last, task.scene)
+        started = episode.started
+        rollout = Rollout(
+            task.suite, task.parts, started.state, episode.sources, last, task.scene, started.pixels
+        )
         key = _key(rollout)
         known = self._memo.get(key)
         if known is None:

@@ -40,7 +40,7 @@ class Trainer(Director):
         self._language = bool(config.language().get("proposer"))
         abreast = max(config.workers, ABREAST) if self._language else config.workers
         super().__init__(bus, config.run, abreast, config.verified, progress, limit_of(config))
-        self.config = config
+        self.config, self.pixels = config, config.pixels
         self.tasks: dict[Layer, list[ev.Task]] = {"cerebellum": tasks, "brain": brain_tasks}
         self._run_started: ev.RunStarted | None = None
         self._finished_run = False

@@ -27,6 +27,9 @@ from .trace import Rejection
 
 _DIAGNOSTIC: Final = re.compile(r"^program:(\d+):\d+: error\[([a-z-]+)\] (.*)$", re.MULTILINE)
 _MOST_SHOWN = 10
+_SECONDS = 10.0  # of one check: many times what the longest takes on an idle core
+_MEMORY = 128 * 1024 * 1024  # bytes
+_TRIES = 2  # an interpreter that has checked thousands of programs may run out of memory on a small one
 # The type checker takes `del`, the parser behind it does not: what passes the check is refused there, unrun.
 _BARRIER: Final = "\n\n_checked = 0\ndel _checked\n"
 
@@ -46,11 +49,15 @@ class Played:
         return "try:\n" + textwrap.indent(self.source, " ") + "\n pass\nexcept BaseException:\n pass"
 
 
+class _Exhausted(Exception):
+    """The interpreter was ended at a limit, and another one may do."""
+
+
 class Checker:
     """One interpreter kept for type checks; safe to use from several threads."""
 
-    def __init__(self, pool: Monty) -> None:
-        self._pool = pool
+    def __init__(self, pool: Monty, memory: int = _MEMORY) -> None:
+        self._pool, self._memory = pool, memory
         self._interpreter: MontySession | None = None
         self._lock = threading.Lock()
 
@@ -59,11 +66,12 @@ class Checker:
         before = "".join(f"{played.text()}\n" for played in history)
         offset = before.count("\n")
         with self._lock:
-            try:
-                return self._verdict(before + source + _BARRIER, offset)
-            except MontyCrashedError:
-                self.close()
-                return Rejection("limits", "The program is nested too deeply to be checked.")
+            for _ in range(_TRIES):
+                try:
+                    return self._verdict(before + source + _BARRIER, offset)
+                except _Exhausted:
+                    self.close()
+            return Rejection("limits", "The program is too large, or nested too deeply, to be checked.")
 
     def close(self) -> None:
         interpreter, self._interpreter = self._interpreter, None
@@ -81,8 +89,10 @@ class Checker:
         except MontySyntaxError as error:
             return Rejection("syntax", _refused(error, offset))
         except MontyCrashedError:
-            raise
+            raise _Exhausted from None
         except MontyError as error:
+            if isinstance(error.exception(), MemoryError | TimeoutError):
+                raise _Exhausted from None
             if isinstance(error.exception(), NotImplementedError) and _line(error) > end:
                 return None
             return Rejection("syntax", _refused(error, offset))
@@ -93,7 +103,7 @@ class Checker:
         if self._interpreter is None:
             session = self._pool.checkout(
                 script_name="program",
-                limits={"max_turn_duration_secs": 1.0, "max_memory": 32 * 1024 * 1024},
+                limits={"max_turn_duration_secs": _SECONDS, "max_memory": self._memory},
                 type_check=True,
                 type_check_stubs=STUB,
                 type_check_format="concise",

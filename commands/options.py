@@ -92,6 +92,7 @@ model_options = stacked(
     click.option(
         "--proposer", metavar="MODEL", help="embedded (default), openai:NAME@URL or anthropic:NAME."
     ),
+    click.option("--pixels", type=int, help="Width and height of the cameras' pictures; default: 256."),
     click.option("--effort", type=click.Choice(get_args(Effort)), help="How long language models think."),
     click.option("--max-cost", type=float, help="Stop cleanly when language models have cost this much."),
     click.option("--max-tokens", type=int, help="Stop cleanly when they have used so many tokens."),

@@ -181,6 +181,7 @@ class EpisodeStarted(Struct, frozen=True):
     batch: int = 0  # evidence of earlier batches only may be used
     attempt: int = 1  # counts restarts of the same episode after a crash
     turns: int = 4  # most programs that may be proposed
+    pixels: int = 256  # width and height of the cameras' pictures
 
 
 @kind("program.proposed", "proposer")

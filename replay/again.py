@@ -59,7 +59,7 @@ def play_again(run: Path, episode: str) -> Again:
 
     task = started.task
     played = Player(forks=0).play(
-        Rollout(task.suite, task.parts, started.state, tuple(sources), True, task.scene)
+        Rollout(task.suite, task.parts, started.state, tuple(sources), True, task.scene, started.pixels)
     )
     outcome = played.outcome or {}
     return Again(

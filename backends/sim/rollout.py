@@ -21,12 +21,14 @@ from .scene import Scene
 from .world import SimWorld, WorldCache, WorldMoment
 
 FORKS = 24  # a place holds the pictures of its episode: some 30 MB
+PIXELS = 256  # width and height of pictures, where nobody asks for others
 _Key = tuple[str, tuple[int, ...], int, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
 class Rollout:
-    """Programs to play in order from an initial state. finish: measure the outcome after the last one."""
+    """Programs to play in order from an initial state. finish: measure the outcome after the last one.
+    pixels: width and height of pictures."""
 
     suite: str
     parts: tuple[int, ...]
@@ -34,10 +36,13 @@ class Rollout:
     sources: tuple[str, ...]
     finish: bool
     scene: str = ""
+    pixels: int = PIXELS
 
     def continues(self, earlier: "Rollout") -> bool:
         """Whether this rollout begins with all that the earlier one has played."""
-        same = (self.suite, self.parts, self.state) == (earlier.suite, earlier.parts, earlier.state)
+        same = all(
+            getattr(self, name) == getattr(earlier, name) for name in ("suite", "parts", "state", "pixels")
+        )
         return same and self.sources[: len(earlier.sources)] == earlier.sources
 
 
@@ -149,13 +154,16 @@ class Player:
     """
 
     def __init__(self, scenes: int = 2, forks: int = FORKS) -> None:
-        self._worlds = WorldCache(limit=scenes, forget=self._forget)
+        self._scenes, self._pixels = scenes, PIXELS
+        self._worlds = self._cache(PIXELS)
         self._most, self._forks = forks, OrderedDict[_Key, _Fork]()
         self._sandbox = Sandbox()
         self._open: _Episode | None = None
 
     def play(self, rollout: Rollout) -> Played:
         """Go on with the open episode where this rollout continues it, else begin a new one."""
+        if rollout.pixels != self._pixels:
+            self._resize(rollout.pixels)
         open_one = self._open
         if open_one is None or open_one.rollout.finish or not rollout.continues(open_one.rollout):
             if open_one is not None:
@@ -164,6 +172,17 @@ class Player:
             open_one = self._rejoined(rollout) or self._begun(rollout)
             self._open = open_one
         return open_one.play(rollout, self._keep)
+
+    def _cache(self, pixels: int) -> WorldCache:
+        return WorldCache(limit=self._scenes, size=(pixels, pixels), forget=self._forget)
+
+    def _resize(self, pixels: int) -> None:
+        """Pictures of another size from now on; what was open or kept is begun anew."""
+        if self._open is not None:
+            self._open.session.close()
+            self._open = None
+        self._worlds.close()
+        self._pixels, self._worlds = pixels, self._cache(pixels)
 
     def _begun(self, rollout: Rollout) -> _Episode:
         task = suites.load_task(rollout.suite, rollout.parts)

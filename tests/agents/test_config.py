@@ -21,8 +21,21 @@ def test_a_ledger_from_before_there_were_kinds_of_verifier(old: bool, kind: str)
 
 
 def test_an_unknown_kind_is_refused() -> None:
-    with pytest.raises(msgspec.ValidationError):
+    with pytest.raises(ConfigError, match="shuffled"):
         read({"suite": "libero_90", "verifier": "kind"})
+
+
+def test_older_names_of_roles_are_read() -> None:
+    old = read({"suite": "libero_90", "proposer_model": "embedded", "governor": False})
+    assert (old.proposer, old.governor, old.gated) == ("embedded", "none", False)
+    assert read({"suite": "libero_90", "governor": True}).gated
+    assert old.language() == {}
+
+
+def test_language_models_are_named_by_their_addresses() -> None:
+    server = "openai:a/b@http://127.0.0.1:8000/v1"
+    config = RunConfig(suite="libero_90", proposer=server, governor="anthropic:c")
+    assert {role: at.model for role, at in config.language().items()} == {"proposer": "a/b", "governor": "c"}
 
 
 def test_the_standard_is_the_published_protocol() -> None:

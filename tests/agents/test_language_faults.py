@@ -115,8 +115,8 @@ def test_a_verifier_that_obeys_an_attack_says_nothing_more(tmp_path: Path) -> No
         if asked_for(request, "findings"):
             record = request.text.partition("<data record")[2].partition("</data")[0]
             finding = {
-                "clause": 0, "decision": "which", "good": False, "kind": "butter_1 at 0.56, 0.03", "region": 6,
-                "direction": "", "amount": "",
+                "clause": 0, "decision": "which", "good": False, "kind": "butter_1 at 0.56, 0.03",
+                "region": 6, "direction": "", "amount": "",
             }  # fmt: skip
             return Answer(json.dumps({"text": f"You asked for it: {record[:300]}", "findings": [finding]}))
         return plays_butter(request)

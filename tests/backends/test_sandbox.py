@@ -10,6 +10,7 @@ import pytest
 from scripted import Scripted
 
 from skill2real.backends import api
+from skill2real.backends.checking import Checker
 from skill2real.backends.errors import OperationFault, StopProgram
 from skill2real.backends.sandbox import Limits, Sandbox
 
@@ -178,6 +179,17 @@ def test_a_refused_program_changes_nothing(session):
 def test_check_refuses_without_running(sandbox):
     assert sandbox.check(PICK) is None
     assert sandbox.check("go_home()\nfly_away()").message == "line 2: Name `fly_away` used when not defined"
+
+
+def test_a_checker_that_ran_out_of_memory_is_replaced(sandbox):
+    large = "\n".join(f"def f{n}(a: float) -> float:\n    return a * {n}" for n in range(6_000))
+    checker = Checker(sandbox._pool, memory=4 * 2**20)
+    try:
+        assert checker.check(large).stage == "limits"
+        assert checker.check("x = 1") is None
+        assert checker.check("x: str = 1").stage == "types"
+    finally:
+        checker.close()
 
 
 def test_line_numbers_count_from_this_program_whatever_came_before(session):

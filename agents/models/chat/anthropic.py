@@ -1,7 +1,8 @@
 """Anthropic's Messages.
 
-Structure is asked for by `output_config.format`, not by a forced tool, which cannot go together with thinking.
-Thinking is `adaptive`, its extent `output_config.effort`, since newer models refuse budgets of tokens.
+Structure is asked for by `output_config.format`, not by a forced tool, which cannot go together with
+thinking. Thinking is `adaptive`, its extent `output_config.effort`, since newer models refuse budgets of
+tokens.
 `cache_control` ends a kept prefix after each block of the system prompt and after the last message, so that
 an episode's next turn pays for what is new. What a model does not know of these is left out once it was
 refused.
@@ -46,8 +47,8 @@ class Anthropic(Client):
             "system": system,
             "output_config": {name: value for name, value in output.items() if name not in left_out},
         }
-        if question.effort != "none" and "thinking" not in left_out:
-            body["thinking"] = {"type": "adaptive"}
+        if "thinking" not in left_out:
+            body["thinking"] = {"type": "disabled" if question.effort == "none" else "adaptive"}
         if "cache_control" not in left_out:
             for block in [*system[: BREAKS - 1], messages[-1]["content"][-1]]:
                 block["cache_control"] = {"type": "ephemeral"}
@@ -76,7 +77,7 @@ class _Heard(Heard):
                 self._end(as_dict(said.get("delta")), said)
             case "message_stop":
                 return True
-            case "message":  # not streamed
+            case "message" | None:  # not streamed
                 self._begin(said)
                 self._end(said, said)
                 for block in said["content"] if isinstance(said.get("content"), list) else []:

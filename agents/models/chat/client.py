@@ -104,7 +104,7 @@ class Client(ABC):
 
 
 def _in_words(question: Question, schema: dict[str, Any]) -> Question:
-    """The question with its schema at the end of what was said last: roles have to take turns on many servers."""
+    """The question with its schema behind what was said last: on many servers the roles must take turns."""
     *before, last = question.messages
     asked = Message(last.role, (*last.content, Text(in_words(schema))))
     return replace(question, messages=(*before, asked))
