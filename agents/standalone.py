@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from pathlib import Path
 
 import msgspec
 
 from ..ledger import events as ev
+from ..ledger.blobs import Blobs
 from ..ledger.bus import Bus
 from ..ledger.credentials import password_from_environment
 from .casting import cast
@@ -19,13 +21,19 @@ Report = Callable[[str], None]
 
 
 async def serve_role(
-    name: RoleName, run: str, broker: str, workers: int | None = None, report: Report = lambda line: None
+    name: RoleName,
+    run: str,
+    broker: str,
+    workers: int | None = None,
+    report: Report = lambda line: None,
+    home: Path | None = None,
 ) -> None:
     """Be this role of a run until the run is finished; it need not have begun.
 
-    The password comes from the environment. `workers`: of a runner; default: as the run says. A role that
-    ends and is started again goes on where it was. Raises RunMismatch where the run has no such role, and
-    the bus's and pool's errors.
+    The password comes from the environment. `workers`: of a runner; default: as the run says. home: of the
+    runs, where this run's folder is on this machine: pictures, prompts and answers are kept in it. A role
+    that ends and is started again goes on where it was. Raises RunMismatch where the run has no such role,
+    and the bus's and pool's errors.
     """
     link = Link(broker, password_from_environment)
     async with AsyncExitStack() as stack:
@@ -41,8 +49,13 @@ async def serve_role(
             if name == "runner"
             else None
         )
-        await together([make_role(name, bus, models, pool)], lambda: _finished(bus))
+        await together([make_role(name, bus, models, pool, _blobs(home, run))], lambda: _finished(bus))
     report(f"Run {run} is finished.")
+
+
+def _blobs(home: Path | None, run: str) -> Blobs | None:
+    folder = home / run if home is not None else None
+    return Blobs(folder / "blobs") if folder is not None and folder.is_dir() else None
 
 
 async def _config(bus: Bus) -> RunConfig:

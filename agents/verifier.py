@@ -126,7 +126,7 @@ class Verifier(Role):
         """Why the critique may not be said, after putting the refusal on record; "" if it may."""
         kinds = "\n".join(f.kind for f in critique.findings if f.kind and f.kind not in critique.text)
         text = f"{critique.text}\n{kinds}" if kinds else critique.text
-        why = leak(text, outcome.truth)
+        why = leak(text, outcome.truth, episode.view)
         if why:
             log.warning("critique blocked", episode=episode.view.id, why=why)
             blocked = ev.CritiqueBlocked(text=text, reason=why)

@@ -74,8 +74,11 @@ def serve(host: str, port: int, broker: str | None, home: Path) -> None:
     help="An MQTT broker with `skill2real serve` behind it.",
 )
 @click.option("--workers", type=click.IntRange(1), help="Of a runner; default: as many as the run says.")
-def agent(role: RoleName, run: str, broker: str, workers: int | None) -> None:
+@home_option
+def agent(role: RoleName, run: str, broker: str, workers: int | None, home: Path) -> None:
     """Be one role of a training run, in a process of its own, until the run is finished.
+
+    Pictures, and what language models were asked, are kept in the run's folder where that is on this machine.
 
     The password comes from SKILL2REAL_BROKER_PASSWORD (this role's own), or SKILL2REAL_BROKER_SECRET.
     `train --external` leaves the role out.
@@ -85,7 +88,7 @@ def agent(role: RoleName, run: str, broker: str, workers: int | None) -> None:
 
     check_run_name(run)
     click.get_current_context().find_root().obj = " Start the same command again to go on."
-    run_until_done(serve_role(role, run, broker, workers, console.say))
+    run_until_done(serve_role(role, run, broker, workers, console.say, home))
 
 
 @click.command("broker-acl")

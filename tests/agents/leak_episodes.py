@@ -1,4 +1,4 @@
-"""Episodes with real privileged records, as the leak guard meets them: what the Proposer saw, and the truth."""
+"""Episodes with real privileged records, as the leak guard meets them: what was public, and the truth."""
 
 import json
 from functools import cache

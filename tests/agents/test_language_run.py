@@ -12,12 +12,14 @@ from scripted_model import CRITIQUE, plays_butter
 from small_run import Said, by_subject, read
 
 from skill2real.agents.config import RunConfig
+from skill2real.agents.deploy import deploy
 from skill2real.agents.errors import MissingError
 from skill2real.agents.session import train
 from skill2real.agents.spending import LimitReached
 from skill2real.ledger.blobs import Blobs
 from skill2real.ledger.check import check_ledger
 from skill2real.ledger.keys import new_key
+from skill2real.replay.again import play_again
 from skill2real.replay.costs import costs_of
 from skill2real.replay.state import LEDGER
 
@@ -166,6 +168,16 @@ def test_a_recorded_run_ends_in_the_same_memory_without_any_network(ran: Any) ->
         return kept
 
     assert core("again") == core("spoken")
+
+
+def test_another_model_proposes_from_the_same_frozen_memory(ran: Any) -> None:
+    home, *_ = ran
+    with serving(plays_butter) as server:
+        models = RunConfig(suite="libero_90", proposer=server.address("anthropic"), pixels=512)
+        done = asyncio.run(deploy("spoken", home, "C1", "libero_90", "51", 31, models=models))
+    assert done.success
+    assert {c.data.purpose for c in said(home, done.run, "model.called")} == {"probe", "program"}
+    assert play_again(home / done.run, "deploy/0").same
 
 
 def test_a_limit_stops_cleanly_and_can_be_raised(ran: Any, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Moves that an instruction asks for as a whole, releases over narrow targets, and looking again: chosen,
 judged and learned, on made-up episodes; and played in the simulator."""
 
+import dataclasses
 import math
 from random import Random
 from typing import Any
@@ -16,7 +17,7 @@ from skill2real.agents.grammar import parse
 from skill2real.agents.leaks import leak
 from skill2real.agents.models.base import EpisodeView, Turn
 from skill2real.agents.models.embedded.attempts import Attempts, Released, read
-from skill2real.agents.models.embedded.choose import NOT_BESIDE, release_space
+from skill2real.agents.models.embedded.choose import NOT_BESIDE, release, release_space
 from skill2real.agents.models.embedded.model import EmbeddedModel
 from skill2real.agents.models.embedded.moves import MOVES, asked, choose_move
 from skill2real.agents.models.embedded.over import OVERS
@@ -203,6 +204,21 @@ def test_how_much_was_wiped_off(share: float, kind: str) -> None:
 
 def released(narrow: bool = False, kind: str = "released beside") -> Released:
     return Released("e", "on", "quib", RELEASES[0], False, (0.0, 0.0), narrow, kind)
+
+
+def test_wide_misses_on_one_side_lead_to_the_other_side() -> None:
+    wide = [
+        Released("e", "by", "quib", variant, False, (0.0, 1.0), wide=True)
+        for variant in (RELEASES[0], RELEASES[3], RELEASES[7])
+    ]
+    near = [dataclasses.replace(one, wide=False) for one in wide]
+
+    def aside(tries: list[Released]) -> int:
+        chosen = [release("by", "quib", Skills(()), Attempts(releases=tries), Random(k)) for k in range(40)]
+        return sum(rule.variant["dy"] == 1.0 for rule in chosen)
+
+    assert aside(wide) > 30
+    assert aside(near) < aside(wide) - 15
 
 
 def test_over_a_narrow_target_only_where_releases_on_it_went_wrong() -> None:

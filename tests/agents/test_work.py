@@ -1,5 +1,6 @@
 """Learning to work on parts, on small made-up tries: from what the Verifier says of them, nothing else."""
 
+import dataclasses
 from random import Random
 from typing import Any
 
@@ -111,6 +112,17 @@ def test_nearly_twice_changes_a_factor() -> None:
     near = family(KNOB, "bar", "twist+")
     tries = [tried(k, near, "moved nearly far enough", KNOB) for k in range(2)]
     assert all(choose_work("open", "zorp", KNOB, [], tries, Random(k)).variant != near for k in range(8))
+
+
+def test_what_works_elsewhere_but_fails_here_gives_way() -> None:
+    pull = family(BAR, "bar", "pull")
+    elsewhere = [tried(k, pull, "") for k in range(12)]
+    here = [tried(20 + k, pull, "moved nearly far enough", noun="zorp") for k in range(2)]
+    here = [dataclasses.replace(one, instruction="open the low zorp") for one in here]
+    for said, kept in (("open the zorp", True), ("open the low zorp", False)):
+        tries = [*elsewhere, *here]
+        chosen = [choose_work("open", "zorp", BAR, [], tries, Random(k), said).variant for k in range(6)]
+        assert all((variant == pull) is kept for variant in chosen)
 
 
 def test_what_worked_for_the_verb_elsewhere_is_tried_first() -> None:

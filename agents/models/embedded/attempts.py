@@ -40,7 +40,8 @@ class Grasped:
 @dataclass(frozen=True)
 class Released:
     """correction: unit vector in the base frame along which it should have been, or (0, 0). narrow: whether
-    the target was so narrow that the thing can only go over it. kind: of failure."""
+    the target was so narrow that the thing can only go over it. kind: of failure. wide: it ended a hand's
+    width off, or more."""
 
     episode: str
     relation: str
@@ -50,6 +51,7 @@ class Released:
     correction: tuple[float, float]
     narrow: bool = False
     kind: str = ""
+    wide: bool = False
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,7 @@ def _read_one(
             Released(
                 episode.id, choice["relation"], choice["noun"], choice["variant"], finding.good,
                 _correction(finding.direction, episode.value("right") or (0.0, 1.0)),
-                _narrow(episode, regions, choice), finding.kind,
+                _narrow(episode, regions, choice), finding.kind, finding.amount in ("hand", "far"),
             )
         )  # fmt: skip
     elif decision == "work":

@@ -87,6 +87,21 @@ def release_tries(relation: str, noun: str, attempts: Attempts) -> list[Try]:
     ]
 
 
+def release_hints(relation: str, noun: str, attempts: Attempts) -> list[Try]:
+    """What wide misses say of releases that were not tried: all others to the same place would miss as well,
+    and one on the side to which the critique points might not."""
+    hints: list[Try] = []
+    for r in attempts.releases:
+        if r.relation != relation or not r.wide or r.correction == (0.0, 0.0):
+            continue
+        weight = 1.0 if r.noun == noun else 0.5
+        same = [v for v in RELEASES if (v["dx"], v["dy"]) == (r.variant["dx"], r.variant["dy"])]
+        hints += [(0.3 * weight, v, 0.0) for v in same]
+        if (r.variant["dx"], r.variant["dy"]) == (0.0, 0.0):
+            hints.append((weight, _towards(r.correction), 1.0))
+    return hints
+
+
 def release_space(relation: str, noun: str, attempts: Attempts) -> tuple[Variant, ...]:
     """On the target; beside it only on a side to which two critiques have pointed, or on all where two said
     that it is not beside it; down over it where two releases on a target that is narrow for the thing went
@@ -116,7 +131,8 @@ def release(relation: str, noun: str, skills: Skills, attempts: Attempts | None,
     if attempts is None:
         return rule or Rule(NAIVE_RELEASE, "")
     space = release_space(relation, noun, attempts)
-    variant = _sample(space, release_tries(relation, noun, attempts), rule, NAIVE_RELEASE, rng)
+    tries = release_tries(relation, noun, attempts) + release_hints(relation, noun, attempts)
+    variant = _sample(space, tries, rule, NAIVE_RELEASE, rng)
     return rule if rule is not None and rule.variant == variant else Rule(variant, "")
 
 

@@ -197,6 +197,7 @@ class Composer:
         rule = choose_work(
             clause.verb, noun, features, self._skills.works,
             self._local.works if self._local else None, self._rng(number, "work"),
+            self._instruction,
         )  # fmt: skip
         w = self._decide(number, "work", rule, verb=clause.verb, noun=noun, region=region, part=part)
         del self._parts[region]  # it has changed

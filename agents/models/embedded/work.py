@@ -41,6 +41,7 @@ PROMISING = 0.4  # credit from which a family is worth steps within it
 STALE = 0.12  # promise lost by a try that did not better the best of its family
 SETTLED = 0.9  # mean credit from which a variant is kept
 FRESH = 0.35  # expected of what was not tried
+FAILS = 2  # in a row, after which an instruction is no longer tried in the way that works elsewhere
 GAIN, SUPPORT = 0.12, 2
 NOISE = 0.06  # of choices, so that episodes of one batch do not all try the same
 
@@ -52,13 +53,14 @@ def choose_work(
     rules: Sequence[Entry],
     tried: Sequence[Worked] | None,
     rng: Random,
+    instruction: str = "",
 ) -> Rule:
-    """How to work on a part; `tried` None: by the memory alone."""
+    """How to work on a part; `tried` None: by the memory alone. instruction: of the episode."""
     rule = rule_for(verb, noun, part, rules)
     if tried is None:
         return rule or Rule(NAIVE, "")
     seen = _seen(verb, noun, part_look(part), tried)
-    variant = _explore(part, rule, seen, rng)
+    variant = _explore(part, rule, seen, rng, instruction)
     return rule if rule is not None and rule.variant == variant else Rule(variant, "")
 
 
@@ -102,13 +104,15 @@ def expected(variant: Variant, seen: Seen, prior: float = FRESH) -> tuple[float,
     return (worth + 0.5 * prior) / (total + 0.5), total
 
 
-def _explore(part: dict[str, Any], rule: Rule | None, seen: Seen, rng: Random) -> Variant:
-    """Keep what works; else the next family, or a step within one that moved it, whichever promises more."""
+def _explore(part: dict[str, Any], rule: Rule | None, seen: Seen, rng: Random, instruction: str) -> Variant:
+    """Keep what works, but not where the same instruction has failed with it again and again; else the next
+    family, or a step within one that moved it, whichever promises more."""
     here = [(weight, one) for weight, one in seen if weight > 0.25]
     own = [one for _, one in here]
     known: list[Variant] = [rule.variant] if rule else []
     known += [one.variant for one in own if credit(one) >= SETTLED]
-    kept = [v for v in known if _mean(v, here, 1.0) >= 0.5]
+    mine = [one for one in own if one.instruction == instruction]
+    kept = [v for v in known if _mean(v, here, 1.0) >= 0.5 and not _failing(v, mine)]
     if kept:
         return max(kept, key=lambda v: (_mean(v, here, 1.0), -known.index(v)))
     options: list[tuple[float, Variant]] = []
@@ -121,6 +125,12 @@ def _explore(part: dict[str, Any], rule: Rule | None, seen: Seen, rng: Random) -
     chosen = max(options, key=lambda option: option[0])[1]
     tries = [one for one in own if same_family(one.variant, chosen)]
     return _step(max(tries, key=credit), here, rng) if tries else chosen
+
+
+def _failing(variant: Variant, tries: list[Worked]) -> bool:
+    """Whether a variant failed the last times: what works on a part elsewhere may not reach it here."""
+    last = [one.good for one in tries if one.variant == variant][-FAILS:]
+    return len(last) == FAILS and not any(last)
 
 
 def _mean(variant: Variant, here: Seen, prior: float) -> float:

@@ -1,9 +1,13 @@
-"""Memory entries as text for a language model. A program that several entries share is shown once."""
+"""Memory entries as text for a language model. A program that several entries share is shown once.
+
+What stands in an entry was written by a model, too: it is fenced like everything that others wrote.
+"""
 
 import json
 from typing import Any
 
 from ....ledger.events import Entry
+from .fencing import fenced
 
 DIGITS = 3
 
@@ -14,7 +18,7 @@ def memory_text(memory: tuple[Entry, ...]) -> str:
         return "The memory is empty."
     shown: dict[str, str] = {}
     ordered = sorted(memory, key=lambda e: (e.layer != "cerebellum", e.kind, e.id))
-    return "\n\n".join(_entry(entry, shown) for entry in ordered)
+    return fenced("memory", "\n\n".join(_entry(entry, shown) for entry in ordered))
 
 
 def _entry(entry: Entry, shown: dict[str, str]) -> str:
