@@ -17,8 +17,8 @@ from skill2real.ledger.memory import memory_hash
 pytestmark = [pytest.mark.sim, pytest.mark.slow]
 CONTROLS = {
     "no-verifier": config("no-verifier", tasks=("51",), brain_tasks=("51+52",), episodes=1, verifier="none"),
-    "no-governor": config("no-governor", tasks=("51",), brain_rounds=0, episodes=2, governor=False),
-    "neither": config("neither", tasks=("51",), brain_rounds=0, episodes=1, verifier="none", governor=False),
+    "no-governor": config("no-governor", tasks=("51",), brain_rounds=0, episodes=2, governor="none"),
+    "neither": config("neither", tasks=("51",), brain_rounds=0, episodes=1, verifier="none", governor="none"),
     "public": config("public", tasks=("51",), brain_rounds=0, episodes=1, verifier="public"),
     "shuffled": config(
         "shuffled", tasks=("51",), brain_rounds=0, episodes=3, verifier="shuffled", early_stop=True
