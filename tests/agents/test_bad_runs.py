@@ -173,7 +173,7 @@ def test_a_trainer_says_whom_it_waits_for(tmp_path: Path, monkeypatch: pytest.Mo
             training = asyncio.create_task(
                 session.crew_train(
                     link,
-                    PLAN,
+                    Cast(PLAN),
                     tasks,
                     tasks,
                     Rehearsed(),
