@@ -14,7 +14,7 @@ from .actor import Role
 from .models.language.governor import LanguageScreen
 from .rounds import layer_of, position
 from .screening import screen
-from .trials import BATCH, Judged, Place, hopeless, judge, place, plan
+from .trials import BATCH, Judged, Place, Taken, hopeless, judge, place, plan
 
 log = structlog.get_logger()
 
@@ -64,7 +64,7 @@ class Governor(Role):
         self._started: dict[str, ev.EpisodeStarted] = {}
         self._critiques: dict[str, ev.CritiqueWritten] = {}
         self._outcomes: dict[str, bool] = {}
-        self._taken: dict[str, list[tuple[int, str]]] = {}  # by trial episode: clause and entry of choices
+        self._taken: dict[str, list[tuple[Taken, str]]] = {}  # by trial episode: decisions and their entries
         self._users: dict[str, set[str]] = {}  # instructions of programs that used an entry, by its id
         self._seq = 0
 
@@ -109,7 +109,8 @@ class Governor(Role):
             if choice.get("entry"):
                 self._users.setdefault(choice["entry"], set()).add(started.task.instruction)
                 if started.purpose == "trial":
-                    self._taken.setdefault(episode, []).append((choice["clause"], choice["entry"]))
+                    taken = (choice["clause"], choice["decision"])
+                    self._taken.setdefault(episode, []).append((taken, choice["entry"]))
 
     async def react(self, seq: int, event: Event) -> None:
         if event.type in ("candidate.proposed", "critique.written", "outcome.measured", "verdict.given"):
@@ -232,11 +233,11 @@ class Governor(Role):
         if messages:
             await self.bus.publish(*messages)
 
-    def _touched(self, case: _Case, episode: str) -> frozenset[int]:
-        """Clauses in which the arm with the candidate chose by one of its entries: a grasp for one thing is
-        not judged by how another one was grasped."""
+    def _touched(self, case: _Case, episode: str) -> frozenset[Taken]:
+        """Decisions that the arm with the candidate took by one of its entries: a grasp for one thing is not
+        judged by how another one was grasped, nor a word by a second one beside it."""
         own = {entry.id for entry in case.proposed.entries}
-        return frozenset(clause for clause, entry in self._taken.get(episode, ()) if entry in own)
+        return frozenset(taken for taken, entry in self._taken.get(episode, ()) if entry in own)
 
     def _heard(self, episode: str) -> bool:
         """Whether all that counts of a trial episode is known."""

@@ -18,6 +18,7 @@ COMPLETION = ("completion", "order", "retry")  # these pay off only in the whole
 
 Verdict = Literal["accepted", "rejected", "not_testable"]
 
+Taken = tuple[int, str]  # clause and decision
 Place = tuple[str, tuple[int, ...]]  # suite and numbers: tasks of different scenes can have one instruction
 
 
@@ -33,8 +34,8 @@ class Judged:
     critique: ev.CritiqueWritten | None
     success: bool
 
-    def arm(self, decision: str, clauses: frozenset[int] = frozenset()) -> ev.ArmResult:
-        """How this arm did. clauses: those whose decision the candidate takes; none: all of them."""
+    def arm(self, decision: str, taken: frozenset[Taken] = frozenset()) -> ev.ArmResult:
+        """How this arm did. taken: the decisions that the candidate takes; none: all of this kind."""
         kinds = DECISIONS.get(decision, (decision,))
         good = self.success
         failure = ""
@@ -44,7 +45,7 @@ class Judged:
                 found = [
                     f
                     for f in self.critique.findings
-                    if f.decision in kinds and (not clauses or f.clause in clauses)
+                    if f.decision in kinds and (not taken or (f.clause, f.decision) in taken)
                 ]
                 good = bool(found) and all(f.good for f in found)
         return ev.ArmResult(episode=self.episode, decision=good, completed=self.success, failure=failure)

@@ -163,5 +163,15 @@ def test_a_candidate_is_judged_where_it_chose() -> None:
     )
     judged = Judged("e", ev.CritiqueWritten(text="", findings=findings, success=False), False)
     assert not judged.arm("grasp").decision
-    assert judged.arm("grasp", frozenset({1})).decision
-    assert not judged.arm("grasp", frozenset({0})).decision
+    assert judged.arm("grasp", frozenset({(1, "grasp")})).decision
+    assert not judged.arm("grasp", frozenset({(0, "grasp")})).decision
+
+
+def test_a_word_is_not_judged_by_another_one_in_the_same_part_of_the_instruction() -> None:
+    findings = (
+        ev.Finding(clause=0, decision="which", good=True, region=1),
+        ev.Finding(clause=0, decision="target", good=False, region=2),
+    )
+    judged = Judged("e", ev.CritiqueWritten(text="", findings=findings, success=False), False)
+    assert not judged.arm("which").decision
+    assert judged.arm("which", frozenset({(0, "which")})).decision

@@ -12,7 +12,7 @@ import numpy as np
 from ...grammar import Phrase
 from .attempts import Attempts, Pointed
 from .features import Vector, appearance, part_look, prototypes
-from .skills import MATCH, PART_TIE, TIE, Skills
+from .skills import MATCH, PART_TIE, SEVERAL, TIE, Skills
 from .words import Case, Meaning, meanings, place, select
 
 PROTOTYPES = 4
@@ -120,7 +120,7 @@ class Experience:
         for pointed in self.attempts.sightings:
             if pointed.selector:
                 looks = [appearance(thing) for thing in pointed.things]
-                _add_case(found, pointed, self.nouns.matches(pointed.name, looks), TIE)
+                _add_case(found, pointed, self.nouns.matches(pointed.name, looks), SEVERAL)
         for pointed in self.attempts.parts:
             if pointed.selector and pointed.name in self.parts:
                 looks = [part_look(thing) for thing in pointed.things]
@@ -138,7 +138,7 @@ class Experience:
         looks = [appearance(region) for region in regions]
         found = [(d, i) for d, i in self.nouns.matches(phrase.noun, looks) if i not in taken]
         if found:
-            ties = alike(found, TIE)
+            ties = alike(found, SEVERAL)
             if len(ties) == 1 or not phrase.selector:
                 return Chosen(found[0][1], self.nouns.entry(phrase.noun))
             return self._one_of(phrase.selector, ties, regions, rng)

@@ -12,6 +12,7 @@ from .variants import Variant
 
 MATCH = 4.5  # farthest appearance that still counts as the same thing
 TIE = 2.0  # as close as this to the best match is a tie
+SEVERAL = 4.0  # the same where a word says that there are several: light and view make them differ
 PART_TIE = 2.5  # the same for parts
 
 
